@@ -97,42 +97,50 @@ def document(rows, targets):
 INTRODUCTION = """# Accuracy
 
 `cargo xtask accuracy` writes this page; do not edit it. For each target, each model is compiled with a configuration from
-`configs/models`. Strait's integer executor then runs the compiled model on its evaluation set, and the outputs are scored.
+`configs/models`. Strait then runs the compiled model in integers on the model's evaluation set, and the outputs are scored.
 
-The column *onnxruntime* has the results of static quantization with ONNX Runtime 1.31.1 and the same calibration samples. It
-uses uint8 activations, int8 weights with a scale per channel, and ranges from minimum to maximum. The column *float* has the
-results of the float model in ONNX Runtime. For frozen TensorFlow graphs, both columns use an ONNX file that tf2onnx 1.16.1 made
-from the graph. The results of this file agree with those of TensorFlow to 70 dB. For `ascend`, the two keyword-spotting models
-from TensorFlow have configurations of their own with 32 of the 64 calibration samples, because AMCT asks for that number.
+The column *onnxruntime* has the results of static quantization with ONNX Runtime 1.31.1 and the same calibration samples. This
+quantization uses uint8 activations, int8 weights with a scale per channel, and ranges from minimum to maximum. The column *float*
+has the results of the float model in ONNX Runtime. For frozen TensorFlow graphs, these two columns use an ONNX file that tf2onnx
+1.16.1 made from the graph. The results of this file have an SNR of at least 70 dB against those of TensorFlow. For `ascend`, the
+two keyword-spotting models from TensorFlow have configurations of their own with 32 of the 64 calibration samples, because AMCT,
+Huawei's quantization tool, asks for 32.
 
 Top-1 accuracy and mAP (the mean over overlaps from 0.5 to 0.95) are in percent. AUC is computed from the anomaly score. PSNR is
 computed from the luminance of the enlarged image, and is in dB.
 """
 
-AGREEMENT = """For classifiers, this table gives the percentage of samples with the same top-1 as the float model:
+AGREEMENT = """For classifiers, the next table shows the *agreement* with the float model. This is the percentage of samples for which the
+quantized model has the same top-1 class as the float model:
 """
 
-MARKS = f"""`{HELD_TO_MARKS}` has to meet the following requirements on every set of at least {JUDGED_FROM} samples. Its agreement with the float
-model may be at most {AGREEMENT_BELOW_RIVAL} points below the agreement of onnxruntime, or two standard errors of the paired difference if these are more.
-Its AUC has to be within {AUC_FROM_FLOAT} of the AUC of the float model. Compared with onnxruntime, its mAP may be at most {MAP_BELOW_RIVAL} points lower,
-and its PSNR at most {DECIBEL_BELOW_RIVAL} dB lower.
+MARKS = f"""The results of `{HELD_TO_MARKS}` have to meet the following requirements. For classifiers, only sets of at least {JUDGED_FROM} samples count.
+
+- Agreement with the float model: at most {AGREEMENT_BELOW_RIVAL} points below that of onnxruntime. If two standard errors of the paired difference
+  are more than {AGREEMENT_BELOW_RIVAL} points, the limit is two standard errors instead.
+- AUC: at most {AUC_FROM_FLOAT} below or above the AUC of the float model.
+- mAP: at most {MAP_BELOW_RIVAL} points below that of onnxruntime.
+- PSNR: at most {DECIBEL_BELOW_RIVAL} dB below that of onnxruntime.
+
+In the following table, ± is one standard error, and *mark* is the limit.
 """
 
 OF_WRITTEN = f"""## The file that onnxruntime wrote
 
 Strait can also compile the Q/DQ file that the quantizer of ONNX Runtime wrote, and then uses the grids and codes of that file. The
-table compares Strait's results for `{HELD_TO_MARKS}` with those of ONNX Runtime, both for this file. On sets of at least {JUDGED_FROM} samples,
-the results for `{HELD_TO_MARKS}` may be at most {BELOW_WRITTEN} points lower (AUC {BELOW_WRITTEN / 100}, PSNR {BELOW_WRITTEN / LOSS_TO_EXPLAIN} dB).
+table below shows the results of this file in ONNX Runtime, and its results in Strait after it was compiled for `{HELD_TO_MARKS}`.
+Strait's results may be lower by at most {BELOW_WRITTEN} points (top-1, mAP), {BELOW_WRITTEN / 100} (AUC) or {BELOW_WRITTEN / LOSS_TO_EXPLAIN} dB (PSNR). Classifiers are only judged on
+sets of at least {JUDGED_FROM} samples.
 
 ONNX Runtime's quantizer leaves some results without a grid: in kwt1_transformer, these are 24 square roots and 24 constants.
 Strait determines grids for them by calibration. If these results stay in float instead, a simulation in Strait gives exactly the
-same numbers as ONNX Runtime without fused kernels. The remaining difference therefore comes from how the operations between the
-grids are computed. The model kwt1_transformer is sensitive to that: fused kernels alone make ONNX Runtime change the top-1 answer
-for 1.15 % of the samples.
+same numbers as ONNX Runtime without fused kernels. So the remaining differences come only from the way in which Strait and ONNX
+Runtime compute the operations between the grids. The model kwt1_transformer is sensitive to such differences: with and without
+fused kernels, ONNX Runtime gives different top-1 answers for 1.15 % of the samples.
 """
 
-BELOW = """The next table compares *16 bits* with *weight-only*. On sets of at least 400 samples, the results with 16-bit activations may be
-at most 0.5 points of agreement or mAP, 0.005 of AUC, or 0.1 dB of PSNR below those of weight-only quantization.
+BELOW = """The next table compares the results of *16 bits* with those of *weight-only*. The results of *16 bits* may be lower by at most 0.5
+points (agreement, mAP), 0.005 (AUC) or 0.1 dB (PSNR). Classifiers are only compared on sets of at least 400 samples.
 """
 
 METRIC_NAMES = {"top1": "top-1", "auc": "AUC", "mAP": "mAP", "psnr": "PSNR"}

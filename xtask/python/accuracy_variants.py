@@ -67,7 +67,7 @@ with =.
 
 - *As it is*, the default: activations and weights have 8 bits.
 - *16 bits* (`quantize.activations.type = "int16"`): all layers have 16-bit activations and 8-bit weights, as in LiteRT's 16x8 mode.
-- *Weight-only*: the same 8-bit weights with float activations. To measure this, ONNX Runtime runs the Q/DQ file of *16 bits*,
+- *Weight-only*: the 8-bit weights of *16 bits* with float activations. To measure this, ONNX Runtime runs the Q/DQ file of *16 bits*,
   from which all pairs of QuantizeLinear and DequantizeLinear on activations were removed.
 - *16 bits in part*: only some layers have 16-bit activations. This column is for models that have a configuration
   `configs/models/MODEL-16.toml`, whose rules choose these layers.
@@ -81,13 +81,13 @@ with =.
             "IFMR": ['calibration.observer="ifmr"'],
             "HFMG": ['calibration.observer="hfmg"'],
         },
-        explanation="""By default, the range of an activation goes from its smallest to its largest value. AMCT has two other observers, *IFMR* and
-*HFMG*, which can be chosen with `calibration.observer`. IFMR is AMCT's default.
+        explanation="""By default, the range of an activation goes from its smallest to its largest value in the calibration samples. AMCT has two
+observers that choose other ranges, *IFMR* and *HFMG*. The key `calibration.observer` selects one of them. IFMR is AMCT's default.
 
 IFMR is not the default for `ascend` in Strait, because some models lose more than 0.5 points with IFMR compared with the range
-from minimum to maximum: mlperf_vww loses 0.69, mobilenet_v1_0.25_224 loses 0.60, and mlperf_resnet8 loses two of the 100 samples
-of ic01_eval. On the other hand, yolox_nano gains 12.8 points. If activations have rare large values, as after SiLU, try IFMR
-first.
+from minimum to maximum: top-1 falls by 0.69 points for mlperf_vww, by 0.60 points for mobilenet_v1_0.25_224, and by two of the
+100 samples of ic01_eval for mlperf_resnet8. But the mAP of yolox_nano rises by 12.8 points. If activations have rare large values,
+as after SiLU, try IFMR first.
 """,
     ),
 ]

@@ -28,10 +28,10 @@ class Mark:
 
 
 MARKS = {
-    "steps": Mark(1, True, "steps that a layer is off, fed with our integers"),
-    "settings": Mark(1.0, True, "dB that default settings cost beside optimizations off"),
-    "onnxruntime": Mark(30.0, False, "dB from our executor in ONNX Runtime"),
-    "openvino": Mark(30.0, False, "dB from our executor in OpenVINO with float32"),
+    "steps": Mark(1, True, "steps by which a layer is off if it gets the operands of `strait run`"),
+    "settings": Mark(1.0, True, "dB by which the SNR is lower at default settings than with optimizations off"),
+    "onnxruntime": Mark(30.0, False, "dB of SNR against `strait run`, in ONNX Runtime"),
+    "openvino": Mark(30.0, False, "dB of SNR against `strait run`, in OpenVINO with float32"),
 }
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 
 def shared_weights():
-    """ONNX Runtime: with `session.x64quantprecision = "1"`, a file in which two layers share their weights is refused."""
+    """ONNX Runtime: with the session option `session.x64quantprecision = "1"`, a file in which two layers share their weights is refused."""
     import onnxruntime
     from onnx import TensorProto, helper, numpy_helper
 
@@ -26,7 +26,7 @@ def shared_weights():
 
 
 def moved_pair():
-    """ONNX Runtime: a file of operator set 21 with activations of int8 is refused where nothing quantizes behind a Reshape."""
+    """ONNX Runtime: a file of operator set 21 with int8 activations is refused if the result of a Reshape is not quantized."""
     import onnxruntime
     from onnx import TensorProto, helper, numpy_helper
     names = {"s": np.float32(0.1), "z": np.int8(3), "shape": np.array([4, 1])}
@@ -40,7 +40,7 @@ def moved_pair():
 
 
 def half_way():
-    """OpenVINO: numbers half way between two codes become others than ONNX says, also with float32: of pixels x / 127.5 - 1 every fourth."""
+    """OpenVINO: every fourth of the pixels x / 127.5 - 1, which lie half way between two codes, gets another code than ONNX defines."""
     import openvino
     from onnx import TensorProto, helper, numpy_helper
     pixels, names = np.float32([np.arange(256) / 127.5 - 1]), {"s": np.float32(2 / 255), "z": np.uint8(128)}

@@ -16,12 +16,12 @@ class Miss:
 
 
 # ONNX rounds x / scale to even and adds the zero point; a pixel x / 127.5 - 1 lies half way between two codes of a grid from -1 to 1.
-AWAY = "pixels lie half way between two codes. This target rounds them away from zero and ONNX to even, so 28 % of the pixels get another code"
-EVEN = "pixels lie half way between two codes. This target adds the zero point before it rounds to even and ONNX afterwards, so 56 % of the pixels get another code"
-TIES = "pixels lie half way between two codes. OpenVINO quantizes with the reciprocal of the scale, so 25 % of the pixels get another code"
+AWAY = "pixels lie half way between two codes. This target rounds these pixels away from zero, and ONNX rounds them to even, so 28 % of the pixels get another code"
+EVEN = "pixels lie half way between two codes. This target adds the zero point before it rounds to even, and ONNX adds it afterwards, so 56 % of the pixels get another code"
+TIES = "pixels lie half way between two codes. OpenVINO multiplies by the reciprocal of the scale, so 25 % of the pixels get another code"
 SUMS = "float32 sums are rounded differently than the target's integer sums, so in each layer a few codes in 1000 differ"
-LITTLE = "8 bits are hardly enough for this network (6 to 7 dB from float), so single codes that differ have large effects"
-PLAIN = "chance: at default settings the file is about as far from float as our integers, and without optimizations it is closer"
+LITTLE = "8 bits are hardly enough for this network (SNR of 6 to 7 dB against float), so single codes that differ have large effects"
+PLAIN = "chance: against float, the SNR of the file at default settings is about that of `strait run`, and with optimizations off it is higher"
 NARROWED = "16-bit codes are narrowed to 8 bits in front of a convolution. Half way between two 8-bit codes, a difference of one code becomes some hundred steps of the result"
 TWICE = "the target rounds one sum or product in some thousands twice, and the file rounds it once"
 

@@ -9,21 +9,23 @@ const HEAD: &str = "\
 This page compares Strait's arithmetic with the kernels of other programs. `cargo xtask oracles --document` writes it. Without
 `--document` the command repeats all comparisons, and fails if a kernel differs from the rule that is claimed to equal it.
 
-Each line is one kernel of the program in the heading. It is run on models with a single operator and with random scales, zero
-points and integers. Many factors for LiteRT and TOSA are powers of two, because these have ties. If an operator has a bias, half
-of the cases are next to a step of the result.
+Each line of a table is about one kernel of the program that the heading names. The kernel runs in models with a single operator,
+and with random scales, zero points and integers. For LiteRT and TOSA, many requantization factors are powers of two, because then
+many results are ties (half way between two codes). If an operator has a bias, half of the biases are chosen so that accumulators
+lie next to the point at which the code changes.
 
-The other side is the form that the rule named under *our rule* makes from the same parameters (`crates/requantize/src/scales`),
-or the function of that name ([functions.md](functions.md)). It is computed by the definition. Other tests check that our kernels
-agree with the definition.
+The results of the kernel are compared with those of Strait's definition. The column *our rule* names this definition. It is a rule
+that makes a requantization function (a *form*) from the same scales (`crates/requantize/src/scales`), or an integer function
+([functions.md](functions.md)). The rule *same* is for operators whose operands and results have the same grid, so that no
+requantization is needed. Other tests check that Strait's own kernels agree with the definition.
 
-The columns count results:
+The other columns contain these numbers:
 
-- *differ*: results that differ, *of* all compared results.
-- *outside*: accumulators for which our form is not defined, but the program returns something.
-- *undefined*: accumulators for which both sides are undefined.
-- *other rules*: results of the same cases that would differ with another rule. They show what the cases can tell apart. If our
-  rule is not claimed to equal the kernel, this column also says what the program does.
+- *differ* and *of*: the number of results that differ, and the number of results that were compared.
+- *outside*: the number of accumulators for which Strait's form is not defined, although the program returns a result.
+- *undefined*: the number of accumulators for which neither Strait nor the program defines a result.
+- *other rules*: for each of some other rules, the number of results that would differ with it. If this number is not 0, the cases
+  can tell the two rules apart. If our rule is not claimed to equal the kernel, this column also says what the program does.
 ";
 
 /// The document, with one table for each program.
