@@ -1,4 +1,4 @@
-//! **Pattern**: a split divides the channels into parts. A convolution of its own reads each part, and a concat joins the results
+//! **Pattern**: a split divides the channels into parts. Each part is read by one convolution. A concat joins the results
 //! of the convolutions in the same order.
 //! **Why**: TensorFlow had no grouped convolution for a long time, so models of that time have a split, several convolutions
 //! and a concat instead. A grouped convolution is a single op whose result has a single grid, and ops after the concat can
