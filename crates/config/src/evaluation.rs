@@ -21,9 +21,9 @@ pub struct Evaluation {
     /// What to do with images that cannot be decoded.
     #[serde(default)]
     pub unreadable: Unreadable,
-    /// The labels of all samples of the set, or of the first `samples` of them. The description of a metric says whether it
-    /// needs labels, and which. The file is an `.npy`, or an `.npz` that has a single array, or an array that is named after
-    /// the metric or the output.
+    /// The labels of all samples of the set, or of the first `samples` of them. The description of a metric says
+    /// whether it needs labels, and which. The file is an `.npy` or an `.npz`. An `.npz` has a single array, or one
+    /// that is named after the metric or the output.
     ///
     /// If the labels are classes of images, there are two more forms. With `"folders"`, the class of an image is the index of
     /// its folder, in the order of the folders' names. A `.csv` or `.txt` has a name and a class in each line. The name is the

@@ -297,7 +297,7 @@ pub struct Calibration {
     pub record: Option<FilePath>,
     /// The number of samples to use. These are the first samples of the set. It is an error if the set has fewer. Absent: all.
     pub samples: Option<NonZeroU32>,
-    /// The observer, which determines a range from the measurements. Absent: the observer of the target's reference.
+    /// The observer, which determines a range from the measurements. Absent: the one that the target's table names.
     pub observer: Option<Observer>,
     /// Settings of the observer.
     pub observer_options: ObserverOptions,

@@ -111,7 +111,8 @@ reason_codes! {
         Pad = "pad",
         /// A permutation does not name each axis exactly once.
         Permutation = "permutation",
-        /// The operand that picks channels has an unsuitable type or shape, or is not allowed here.
+        /// The operand that selects a channel of parameters for each element has an unsuitable type or shape, or is not
+        /// allowed here.
         PickedChannels = "picked-channels",
         /// The size, stride, padding or dilation of a pool does not match its operand.
         Pool = "pool",

@@ -4,7 +4,7 @@
 //! bias b'\[o\] = (b\[o\] − mean\[o\])·g\[o\] + bias\[o\]. The normalization then costs nothing at inference. TensorFlow
 //! writes moving nodes between a layer and its normalization in two cases. It normalizes the result of a matrix product as
 //! an image, between two reshapes. If a convolution is computed on blocks, TensorFlow normalizes its result after the nodes
-//! that put the blocks back together (BatchToSpaceND). These nodes stay after the convolution.
+//! that put the blocks back together (BatchToSpaceND). The rule keeps these moving nodes.
 //! **Preconditions**: only the normalization reads the result of the layer. All parameters of the layer and of the
 //! normalization are constants, and the folded parameters are finite. The normalization has the channels of the layer, or
 //! some of them in the same order.

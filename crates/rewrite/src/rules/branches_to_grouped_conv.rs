@@ -1,5 +1,5 @@
-//! **Pattern**: a split divides the channels into parts. Each part is read by its own convolution, and a concat joins the results
-//! of the convolutions in the order of the parts.
+//! **Pattern**: a split divides the channels into parts. Each part is read by one convolution. A concat joins the results
+//! of the convolutions in the same order.
 //! **Why**: TensorFlow had no grouped convolution for a long time, so models of that time have a split, several convolutions
 //! and a concat instead. A grouped convolution is a single op whose result has a single grid. Ops that follow the concat can
 //! be folded into the grouped convolution.

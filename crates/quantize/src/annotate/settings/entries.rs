@@ -110,7 +110,7 @@ pub enum Run {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Unfit {
-    /// The scale of the channel's weights is raised until it fits. The report names the channel and the factor.
+    /// The scale of the channel's weights is raised as far as necessary. The report names the channel and the factor.
     #[default]
     Coarser,
     /// The layer runs in float on the host, and the report warns about it.
