@@ -47,18 +47,23 @@ fn with_samples() -> String {
 
 /// The outputs of an artifact for the stored samples of the model in the repository.
 fn outputs(folder: &Path) -> Vec<Vec<f32>> {
+    let stored = Array::open(Path::new(&digits("eval_x.npy"))).unwrap();
+    let stored = stored.view::<u8>().unwrap().to_owned();
+    let samples = stored.outer_iter().take(100);
+    let samples = samples.map(|sample| sample.iter().map(|&pixel| f32::from(pixel) * 0.0625).collect());
+    outputs_for(folder, &samples.collect::<Vec<_>>())
+}
+
+/// The first output of an artifact for each sample.
+fn outputs_for(folder: &Path, samples: &[Vec<f32>]) -> Vec<Vec<f32>> {
     let opened = Opened::open(folder, &targets::registry([]).unwrap()).unwrap();
     let module = opened.module();
     let plan = Plan::new(module, module.main, &PlanOptions::default()).unwrap();
     let mut workspace = Workspace::new(&plan, &Threads::one());
     let port = plan.inputs().next().unwrap().clone();
-    let stored = Array::open(Path::new(&digits("eval_x.npy"))).unwrap();
-    let stored = stored.view::<u8>().unwrap().to_owned();
-    let samples = stored.outer_iter().take(100);
-    let outputs = samples.map(|sample| {
-        let reals: Vec<f32> = sample.iter().map(|&pixel| f32::from(pixel) * 0.0625).collect();
+    let outputs = samples.iter().map(|reals| {
         let made = plan
-            .run(&mut workspace, &[TensorView::of(&port.shape, &reals).unwrap()])
+            .run(&mut workspace, &[TensorView::of(&port.shape, reals).unwrap()])
             .unwrap();
         made[0].values::<f32>().unwrap().to_vec()
     });
@@ -115,4 +120,33 @@ data @w: f32[4,3] = random 1
     let told = compiled(&folder.path().join("built"), &model.display().to_string(), more);
     let told = told.err().unwrap().to_string();
     assert!(told.contains("TFLite has no operator for `acos`"), "{told}");
+}
+
+#[test]
+fn functions_without_an_operator_are_tables_that_are_read_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("functions.onnx");
+    let text = "strait 1 float graph @main(%x: f32[1,8]) {
+  %h: f32[1,8] = gemm(%x, @w) {transpose_a=0, transpose_b=0, alpha=1.0, beta=1.0}
+  %g: f32[1,8] = unary(%h) {function=gelu}
+  %i: f32[1,8] = gemm(%g, @w) {transpose_a=0, transpose_b=0, alpha=1.0, beta=1.0}
+  %s: f32[1,8] = unary(%i) {function=silu}
+  %y: f32[1,8] = gemm(%s, @w) {transpose_a=0, transpose_b=0, alpha=1.0, beta=1.0}
+  return %y
+}
+data @w: f32[8,8] = random 1
+";
+    let module = strait_core::text::parse(text).unwrap();
+    strait_onnx::write(&module, &mut fs::File::create(&model).unwrap()).unwrap();
+    let more = "output.emit = ['tflite']\ncalibration.data = 'random:8'\n";
+    let first = compiled(&folder.path().join("first"), &model.display().to_string(), more).unwrap();
+    let file = first.folder.join("model.tflite");
+    let again = "target.options.generic-int8.runtime = 'litert'\n";
+    let again = compiled(&folder.path().join("again"), &file.display().to_string(), again).unwrap();
+    let samples: Vec<Vec<f32>> = (0..64)
+        .map(|at| (0..8).map(|axis| ((at * 8 + axis) as f32 * 0.7).sin() * 2.0).collect())
+        .collect();
+    let made = outputs_for(&first.folder, &samples);
+    assert!(made.iter().any(|sample| sample != &made[0]));
+    assert_eq!(outputs_for(&again.folder, &samples), made);
 }
