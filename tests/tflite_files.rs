@@ -49,6 +49,15 @@ fn with_samples() -> String {
 /// The outputs of an artifact for the stored samples of the model in the repository, as real numbers. Inputs and outputs
 /// that are codes are converted as QUANTIZE and DEQUANTIZE convert them.
 fn outputs(folder: &Path) -> Vec<Vec<f32>> {
+    let stored = Array::open(Path::new(&digits("eval_x.npy"))).unwrap();
+    let stored = stored.view::<u8>().unwrap().to_owned();
+    let samples = stored.outer_iter().take(100);
+    let samples = samples.map(|sample| sample.iter().map(|&pixel| f32::from(pixel) * 0.0625).collect());
+    outputs_for(folder, &samples.collect::<Vec<_>>())
+}
+
+/// The first output of an artifact for each sample.
+fn outputs_for(folder: &Path, samples: &[Vec<f32>]) -> Vec<Vec<f32>> {
     let opened = Opened::open(folder, &targets::registry([]).unwrap()).unwrap();
     let (module, graph) = (opened.module(), opened.module().main());
     let plan = Plan::new(module, module.main, &PlanOptions::default()).unwrap();
@@ -63,11 +72,7 @@ fn outputs(folder: &Path) -> Vec<Vec<f32>> {
             .and_then(|grid| grid.as_tensor())
     };
     let [from, to] = [graph.inputs()[0], graph.outputs()[0]].map(grid);
-    let stored = Array::open(Path::new(&digits("eval_x.npy"))).unwrap();
-    let stored = stored.view::<u8>().unwrap().to_owned();
-    let samples = stored.outer_iter().take(100);
-    let outputs = samples.map(|sample| {
-        let reals: Vec<f32> = sample.iter().map(|&pixel| f32::from(pixel) * 0.0625).collect();
+    let outputs = samples.iter().map(|reals| {
         let codes = |(scale, zero): (f32, i32)| reals.iter().map(move |real| (real / scale).round() as i32 + zero);
         let signed: Vec<i8> = from
             .map(|from| codes(from).map(|code| code as i8).collect())
@@ -78,7 +83,7 @@ fn outputs(folder: &Path) -> Vec<Vec<f32>> {
         let input = match port.elem {
             Elem::I8 => TensorView::of(&port.shape, &signed),
             Elem::U8 => TensorView::of(&port.shape, &unsigned),
-            _ => TensorView::of(&port.shape, &reals),
+            _ => TensorView::of(&port.shape, reals),
         };
         let made = plan.run(&mut workspace, &[input.unwrap()]).unwrap();
         let codes: Vec<i32> = match made[0].elem() {
@@ -247,4 +252,33 @@ fn an_accelerator_takes_a_file_whose_inputs_and_outputs_are_codes() {
             assert_eq!(on_cpu, left, "{name}, {}", accelerator.name());
         }
     }
+}
+
+#[test]
+fn functions_without_an_operator_are_tables_that_are_read_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("functions.onnx");
+    let text = "strait 1 float graph @main(%x: f32[1,8]) {
+  %h: f32[1,8] = gemm(%x, @w) {transpose_a=0, transpose_b=0, alpha=1.0, beta=1.0}
+  %g: f32[1,8] = unary(%h) {function=gelu}
+  %i: f32[1,8] = gemm(%g, @w) {transpose_a=0, transpose_b=0, alpha=1.0, beta=1.0}
+  %s: f32[1,8] = unary(%i) {function=silu}
+  %y: f32[1,8] = gemm(%s, @w) {transpose_a=0, transpose_b=0, alpha=1.0, beta=1.0}
+  return %y
+}
+data @w: f32[8,8] = random 1
+";
+    let module = strait_core::text::parse(text).unwrap();
+    strait_onnx::write(&module, &mut fs::File::create(&model).unwrap()).unwrap();
+    let more = "output.emit = ['tflite']\ncalibration.data = 'random:8'\n";
+    let first = compiled(&folder.path().join("first"), &model.display().to_string(), more).unwrap();
+    let file = first.folder.join("model.tflite");
+    let again = "target.options.generic-int8.runtime = 'litert'\n";
+    let again = compiled(&folder.path().join("again"), &file.display().to_string(), again).unwrap();
+    let samples: Vec<Vec<f32>> = (0..64)
+        .map(|at| (0..8).map(|axis| ((at * 8 + axis) as f32 * 0.7).sin() * 2.0).collect())
+        .collect();
+    let made = outputs_for(&first.folder, &samples);
+    assert!(made.iter().any(|sample| sample != &made[0]));
+    assert_eq!(outputs_for(&again.folder, &samples), made);
 }

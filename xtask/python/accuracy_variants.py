@@ -61,6 +61,7 @@ with =.
             "16 bits": ['quantize.activations.type="int16"'],
             "16 bits in part": "-16",
             "weights of 4 bits": ['quantize.weights.type="int4"'],
+            "LiteRT": options("generic-int8", runtime='"litert"'),
         },
         weight_only="16 bits",
         explanation="""The columns are:
@@ -72,6 +73,7 @@ with =.
 - *16 bits in part*: only some layers have 16-bit activations. This column is for models that have a configuration
   `configs/models/MODEL-16.toml`, whose rules choose these layers.
 - *Weights of 4 bits* (`quantize.weights.type = "int4"`): convolutions and Gemms have 4-bit weights and 8-bit activations.
+- *LiteRT* (`runtime = "litert"`): only arithmetic that a [TFLite file](tflite.md) can express.
 """,
     ),
     Variants(

@@ -3,7 +3,7 @@
 
 use crate::{Outcome, Stop, process, python, workspace};
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 pub(crate) const COMMAND: crate::Command = crate::Command {
@@ -18,7 +18,7 @@ Holds the operators that we read against all that the onnx package defines.
 Runs ONNX's own node tests: read, planned and run in float, none may give something else than expected, and those of
 tests/onnx/passing.txt have to pass. The same of models of ONNX Runtime's own operators, with what ONNX Runtime computes of them.
 Holds our schema of TFLite against LiteRT's, and what we read of models of single operators against what LiteRT computes of them.
-Runs the TFLite files that we write of real models in LiteRT's reference kernels, which must give the bytes of `strait run`.
+Runs the TFLite files that we write of graphs and real models in LiteRT's reference kernels, which must give the bytes of `strait run`.
 Runs the ONNX files of quantized operators that we write of real models in ONNX Runtime, which must give the bytes of `strait run`.
 Compares our reader and writer of ONNX with the onnx package and ONNX Runtime, on its node tests and on models.
 Compares the requantization forms with LiteRT's reference kernels, TOSA's reference model and ONNX Runtime's quantized
@@ -34,7 +34,7 @@ Usage: cargo xtask oracles [--optional] [--forms] [--document]
        cargo xtask oracles --nodes [--bless] [--refused] [--by-operator] [NAME]
        cargo xtask oracles --tensorflow [--bless] [NAME]
        cargo xtask oracles --tflite [--bless] [--converted] [NAME]
-       cargo xtask oracles --written [--all] [NAME]
+       cargo xtask oracles --written [--all] [--zoo] [NAME]
        cargo xtask oracles --devices [--all]
        cargo xtask oracles --deploy
        cargo xtask oracles --operators [--all] [--zoo] [NAME]
@@ -45,12 +45,14 @@ Usage: cargo xtask oracles [--optional] [--forms] [--document]
   --document     write what was found about them to docs/oracles.md; with --qdq, about the Q/DQ files
   --qdq          only the Q/DQ files, and those of all real models for every target
   --operators    only the ONNX files of quantized operators that we write: a few of the real models, or all, run in ONNX Runtime
-  --zoo          those of the architectures of a folder `shared/zoo` beside the repository instead
+  --zoo          with --qdq, those of the architectures of a folder `shared/zoo` beside the repository instead; with --written
+                 and --operators, those, too
   --nodes        only ONNX's node tests and those models, or those of them whose name contains NAME
   --tflite       only the reader of TFLite: its schema, models of single operators, real models of floats, and operators and
                  models of codes, compiled for generic-int8, byte by byte
   --converted    also models of int16, uint8 and int8 that TensorFlow's converter makes
-  --written      only the TFLite files that we write: a few of the real models, or all, run in LiteRT
+  --written      only the TFLite files that we write, run in LiteRT: of the graphs below tests/rows, and of a few of the real
+                 models or all
   --devices      only the TFLite files that we write, handed to TFLite Micro and to Vela, Arm's compiler for Ethos-U: a few of the
                  real models; with --all, all of them, and a file for each side of each constraint
   --deploy       only the commands and programs of the pages in docs/deploy
@@ -264,19 +266,34 @@ fn tflite(interpreter: &Path, arguments: &[String]) -> Outcome {
     process::run(&mut models)
 }
 
-/// Runs TFLite files that Strait writes in LiteRT, and compares the results with Strait's own.
+/// Runs TFLite files that Strait writes in LiteRT, and compares the results with Strait's own: files of the graphs below
+/// tests/rows, of the real models and, with `--zoo`, of networks of many architectures.
 fn written(interpreter: &Path, arguments: &[String]) -> Outcome {
+    let (mut all, mut zoo, mut only) = (false, false, None);
+    for argument in arguments {
+        match argument.as_str() {
+            "--all" => all = true,
+            "--zoo" => zoo = true,
+            name if !name.starts_with("--") => only = Some(name),
+            other => return Err(Stop::Usage(format!("`{other}`: see --help"))),
+        }
+    }
+    let mut graphs = python::script(interpreter, "tflite_graphs.py");
+    graphs.arg("--strait").arg(workspace::build_strait("release")?);
+    with_programs(&mut graphs, ["values", "rewrite"])?;
+    graphs.arg("--work").arg(workspace::target().join("tflite-graphs"));
+    graphs.arg("--repository").arg(workspace::root());
+    graphs.args(only.iter().flat_map(|name| ["--only", name]));
+    if zoo {
+        graphs.arg("--zoo").args(zoo_folder());
+    }
+    process::run(&mut graphs)?;
     let Some(mut script) = of_files(interpreter, "tflite_written.py", "tflite-written")? else {
         return Ok(());
     };
     script.arg("--values").arg(workspace::build_example("values")?);
-    for argument in arguments {
-        match argument.as_str() {
-            "--all" => script.arg("--all"),
-            name if !name.starts_with("--") => script.args(["--only", name]),
-            other => return Err(Stop::Usage(format!("`{other}`: see --help"))),
-        };
-    }
+    script.args(all.then_some("--all"));
+    script.args(only.iter().flat_map(|name| ["--only", name]));
     process::run(&mut script)
 }
 
@@ -299,6 +316,11 @@ fn deploy_pages(interpreter: &Path) -> Outcome {
     let mut script = python::script(interpreter, "deploy_pages.py");
     script.arg("--strait").arg(workspace::build_strait("release")?);
     process::run(script.arg("--repository").arg(workspace::root()))
+}
+
+/// The folder with many architectures, if there is one beside the repository.
+fn zoo_folder() -> Option<PathBuf> {
+    workspace::shared_data().map(|shared| shared.with_file_name("zoo"))
 }
 
 /// The command for a script about files that Strait writes of the real models. If there are no real models,
@@ -325,9 +347,7 @@ fn operator_files(interpreter: &Path, arguments: &[String]) -> Outcome {
     for argument in arguments {
         match argument.as_str() {
             "--all" => script.arg("--all"),
-            "--zoo" => script
-                .arg("--zoo")
-                .args(workspace::shared_data().map(|shared| shared.with_file_name("zoo"))),
+            "--zoo" => script.arg("--zoo").args(zoo_folder()),
             name if !name.starts_with("--") => script.args(["--only", name]),
             other => return Err(Stop::Usage(format!("`{other}`: see --help"))),
         };

@@ -100,14 +100,15 @@ impl<'m> Emitter<'m> {
         Ok(Index(self.file.tensors.len() as i32 - 1))
     }
 
-    /// Adds a tensor that stores `value` with its axes in `order`. The caller has to append the operator that computes
+    /// Adds a tensor that stores `value` with its axes in `order`. The first such tensor has the name of the value; the
+    /// others have names that no value of a model has. The caller has to append the operator that computes
     /// it.
     pub(super) fn define(&mut self, value: ValueId, order: Order) -> Result<Index, Refused> {
         let stored = self.stored(value, &order)?;
         let name = self.name_of(value);
         let name = match self.made.get(&value) {
             None => name.to_owned(),
-            Some(others) => format!("{name}_{}", others.len()),
+            Some(others) => format!("{name}:order_{}", others.len()),
         };
         let index = self.add(name, stored, None)?;
         self.made.entry(value).or_default().push((order, index));
@@ -218,7 +219,7 @@ impl<'m> Emitter<'m> {
         let name = self.module.name(own.name).to_owned();
         let name = match self.made.get(&value) {
             None => name,
-            Some(others) => format!("{name}_{}", others.len()),
+            Some(others) => format!("{name}:order_{}", others.len()),
         };
         let index = self.add(name, stored, Some(bytes))?;
         let full = shape.len() == data.shape().len();

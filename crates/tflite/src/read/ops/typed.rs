@@ -4,8 +4,8 @@ use super::Row;
 use crate::graph::Tensor;
 use crate::names::elem;
 use crate::read::operator_reader::{Arg, OperatorReader, Refusal};
-use strait_core::op::{BitCast, Cast, Identity};
-use strait_core::{Elem, ReasonCode};
+use strait_core::op::{Add, BitCast, Cast, Div, Function, Identity, Unary};
+use strait_core::{Elem, QuantParams, ReasonCode};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("CAST", 9, cast),
@@ -14,11 +14,13 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("DEQUANTIZE", 9, dequantize),
 ];
 
-/// Reads a cast. Operands with codes are refused: the operator would convert the codes themselves, but our graph has
-/// the numbers that the codes stand for.
+/// Reads a cast. Of codes, the operator converts the codes themselves; see [`codes`].
 fn cast(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
-    if reader.operand_grid(0).is_some() || reader.result_grid(0).is_some() {
-        return Err(Refusal::unsupported("it takes codes for numbers"));
+    if let Some(grid) = reader.operand_grid(0) {
+        return codes(reader, grid);
+    }
+    if reader.result_grid(0).is_some() {
+        return Err(Refusal::unsupported("it takes numbers for codes"));
     }
     let to = reader.result_elem(0)?;
     match reader.ty(0)?.elem == to || (to.is_float() && reader.ty(0)?.elem.is_float()) {
@@ -26,6 +28,26 @@ fn cast(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
         false if to.is_float() => reader.finish(Cast { to: Elem::F32 }, &[Arg::Operand(0)]),
         false => reader.finish(Cast { to }, &[Arg::Operand(0)]),
     }
+}
+
+/// Reads a cast of codes to integers. Our graph has the real numbers x = s·(q − z) that the codes q stand for, so the
+/// result is round(x / s) + z. The quotient is off by less than 1/100, since codes have at most 16 bits and x and the
+/// quotient are each rounded once.
+fn codes(reader: &mut OperatorReader<'_, '_>, grid: &QuantParams) -> Result<(), Refusal> {
+    let to = reader.result_elem(0)?;
+    let of_tensor = grid
+        .as_tensor()
+        .filter(|_| reader.result_grid(0).is_none() && !to.is_float());
+    let Some((scale, zero)) = of_tensor else {
+        return Err(Refusal::unsupported("it takes codes for numbers"));
+    };
+    let x = Arg::Operand(0);
+    let [scale, zero] = [f64::from(scale), f64::from(zero)].map(|number| reader.number(&x, number));
+    let steps = reader.push(Div {}, &[x, scale?])?;
+    let function = Function::Round;
+    let rounded = reader.push(Unary { function }, &[steps])?;
+    let shifted = reader.push(Add {}, &[rounded, zero?])?;
+    reader.finish(Cast { to }, &[shifted])
 }
 
 /// Reads an operator that reinterprets the bits of numbers as another type of the same width. Between integers of the
