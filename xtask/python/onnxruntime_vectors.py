@@ -222,9 +222,9 @@ def global_average_pool(elements):
     return fill
 
 
-def function(operator, elements, rule, others, draw):
+def function(operator, elements, rule, others, draw, note=None):
     def fill(generator):
-        kernel = Kernel(PROGRAM, f"{operator}, {short(elements)}", rule, others)
+        kernel = Kernel(PROGRAM, f"{operator}, {short(elements)}", rule, others, equal=note is None, note=note)
         limits = np.iinfo(elements)
         every = np.arange(limits.min, limits.max + 1).astype(elements)
         for _ in range(400):
@@ -237,6 +237,9 @@ def function(operator, elements, rule, others, draw):
         return kernel
 
     return fill
+
+
+QUOTIENT = "the program divides two polynomials in f32"
 
 
 def unit(generator, _, limits):
@@ -266,7 +269,7 @@ for _elements in (np.uint8, np.int8):
         quantize(_elements),
         concat(_elements),
         global_average_pool(_elements),
-        function("QLinearSigmoid", _elements, "nearest.v1, logistic", [], unit),
+        function("QLinearSigmoid", _elements, "nearest.v1, logistic", [], unit, QUOTIENT),
         function("QLinearLeakyRelu", _elements, "onnxruntime.leaky_relu.v1", ["nearest leaky ReLU"], near),
     ]
 
