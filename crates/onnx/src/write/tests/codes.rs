@@ -138,7 +138,7 @@ fn a_clamp_is_written_if_codes_lie_outside_of_its_bounds() {
     let (reader, bounds) = clamped("clip(%q) {min=-2.0, max=200.0}");
     assert_eq!(
         (&*reader, bounds),
-        ("y = DequantizeLinear(c, c_scale, c_zero_point)", [None, None])
+        ("y = DequantizeLinear(c, c_scale_1, c_zero_point_1)", [None, None])
     );
 }
 
