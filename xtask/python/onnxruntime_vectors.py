@@ -195,6 +195,65 @@ def concat(elements):
     return fill
 
 
+# ---- means and functions ----
+
+
+def global_average_pool(elements):
+    def fill(generator):
+        kernel = Kernel(PROGRAM, f"QLinearGlobalAveragePool, {short(elements)}", "onnx_runtime::mean", ["quotient, then count"])
+        limits = np.iinfo(elements)
+        for _ in range(200):
+            count = int(generator.choice([1, 4, 9, 16, 25, 49, 64, 100, 196, 784]))
+            source, zero = some_scale(generator), int(generator.integers(limits.min, limits.max + 1))
+            ratio = generator.integers(-3, 2) if generator.random() < 0.3 else generator.uniform(-3, 1)
+            target, out_zero = np.float32(source * 2.0**ratio), int(generator.integers(limits.min, limits.max + 1))
+            x = codes(generator, elements, (1, 128, count, 1))
+            if generator.random() < 0.5:
+                # Neighbouring codes: their means lie apart.
+                x = generator.integers(limits.min, limits.max + 1, (1, 128, 1, 1)) + generator.integers(-3, 4, x.shape)
+                x = np.clip(x, limits.min, limits.max).astype(elements)
+            y = run("QLinearGlobalAveragePool", elements, [0], [x, *scalar((source, zero), elements),
+                                                              *scalar((target, out_zero), elements)],
+                    CONTRIB, channels_last=0)  # fmt: skip
+            sums = (x.astype(WIDE) - zero).sum((0, 2, 3))
+            kernel.add([sums], [y], short(elements), target, out_zero, inputs=[real(source)], count=count)
+        return kernel
+
+    return fill
+
+
+def function(operator, elements, rule, others, draw, note=None):
+    def fill(generator):
+        kernel = Kernel(PROGRAM, f"{operator}, {short(elements)}", rule, others, equal=note is None, note=note)
+        limits = np.iinfo(elements)
+        every = np.arange(limits.min, limits.max + 1).astype(elements)
+        for _ in range(400):
+            source, zero = scale(generator, 2e-3, 1), int(generator.integers(limits.min, limits.max + 1))
+            target, out_zero, attributes = draw(generator, source, limits)
+            y = run(operator, elements, [0], [every, *scalar((source, zero), elements), *scalar((target, out_zero), elements)],
+                    CONTRIB, **attributes)  # fmt: skip
+            given = {"parameter": real(np.float32(attributes["alpha"]))} if attributes else {}
+            kernel.add([every], [y], short(elements), target, out_zero, inputs=[real(source)], zeros=[zero, zero], **given)
+        return kernel
+
+    return fill
+
+
+QUOTIENT = "the program divides two polynomials in f32"
+
+
+def unit(generator, _, limits):
+    if generator.random() < 0.5:
+        return np.float32(1 / 256), limits.min, {}
+    return scale(generator, 2e-3, 2e-2), int(generator.integers(limits.min, limits.min + 100)), {}
+
+
+def near(generator, source, limits):
+    ratio = generator.integers(-1, 2) if generator.random() < 0.3 else generator.uniform(-2, 1)
+    slope = float(np.float32(generator.choice([0.01, 0.1, 0.2, 0.3])))
+    return np.float32(source * 2.0**ratio), int(generator.integers(limits.min, limits.max + 1)), {"alpha": slope}
+
+
 KERNELS = []
 for _elements in (np.uint8, np.int8):
     for _per_channel in (True, False):
@@ -209,6 +268,9 @@ for _elements in (np.uint8, np.int8):
         pairs("QLinearAdd", _elements, "onnx_runtime::addition", []),
         quantize(_elements),
         concat(_elements),
+        global_average_pool(_elements),
+        function("QLinearSigmoid", _elements, "nearest.v1, logistic", [], unit, QUOTIENT),
+        function("QLinearLeakyRelu", _elements, "onnxruntime.leaky_relu.v1", ["nearest leaky ReLU"], near),
     ]
 
 

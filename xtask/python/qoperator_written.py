@@ -198,7 +198,7 @@ def held(arguments, model):
     set_ = ["--set", 'output.emit=["qoperator-onnx"]', "--target", "onnxruntime", "--out", folder]
     processes.check([arguments.strait, "compile", config, *set_], work / "compile.log")
     ours, found, feeds = ran(arguments, folder, [samples], work), Found(), list(model.inputs(stored))
-    if model.kind != "anomaly":
+    if model.kind not in ("anomaly", "detector"):
         # What the network sees by our own preprocessing: numbers halfway between two codes are frequent in images.
         count = ["--evaluation", "--samples", len(stored), "--out", work / "seen"]
         processes.check([arguments.strait, "samples", config, *count], work / "samples.log")

@@ -75,6 +75,13 @@ fn named(loaded: &Loaded, spec: &TargetSpec) -> Result<Vec<Format>, Diagnostics>
             let finding = finding.note(format!("`{path}`{line} has another value than `{value}`"));
             return finding.help(format!("set `{path} = \"{value}\"`, or leave the option out"));
         }
+        // The key that chose the target, if it is in the file.
+        let path = KeyPath::of(&["target", "use"]);
+        let place = loaded.node(&path).and_then(|node| node.location.excerpt("").position());
+        let finding = match place {
+            Some((line, _)) => finding.note(format!("`{path}` in line {line} chooses the target")),
+            None => finding,
+        };
         let names: Vec<String> = known.iter().map(|format| format!("`{format}`")).collect();
         finding.help(format!("what can be written for it: {}", names.join(", ")))
     });

@@ -5,7 +5,8 @@ use crate::rules::{Results, Rule};
 use std::error::Error;
 use strait_requantize::Rounding;
 use strait_requantize::function::{
-    FunctionError, LogisticInt8, Neighbours, Pointwise, Resampled, Sampling, Softmax, TanhInt8, resampled,
+    FunctionError, LeakyReluTable, LogisticInt8, Nearest, Neighbours, Pointwise, Real, Resampled, Sampling, Softmax,
+    TanhInt8, resampled,
 };
 
 pub(crate) const RULES: &[(&str, Rule)] = &[
@@ -53,6 +54,30 @@ pub(crate) const RULES: &[(&str, Rule)] = &[
             c.parameter()?,
             (c.output, c.zero),
         ))
+    }),
+    ("onnxruntime.leaky_relu.v1", |c| {
+        let (input_zp, _) = c.zero_pair()?;
+        c.pointwise(Ok(Pointwise::LeakyReluTable(LeakyReluTable {
+            elements: c.out,
+            alpha: c.parameter()?,
+            input_scale: c.input()?,
+            input_zp,
+            scale: c.output,
+            zp: c.zero,
+        })))
+    }),
+    ("nearest.v1, logistic", |c| {
+        let (input_zp, _) = c.zero_pair()?;
+        c.pointwise(Ok(Pointwise::Nearest(Nearest {
+            function: Real::Sigmoid,
+            elements: c.out,
+            input_scale: c.input()?,
+            input_zp,
+            out: c.out,
+            scale: c.output,
+            zp: c.zero,
+            rounding: Rounding::HalfEven,
+        })))
     }),
     ("resampled in 10 bits", |c| c.resampled(10, Rounding::HalfAway)),
     ("resampled in 11 bits", |c| c.resampled(11, Rounding::HalfAway)),

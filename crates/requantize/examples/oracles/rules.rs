@@ -99,6 +99,9 @@ const RULES: &[(&str, Rule)] = &[
     ("reciprocal, half away", |c| by_reciprocal(c, Rounding::HalfAway)),
     // ONNX Runtime
     ("onnx_runtime::convolution", |c| product(c, onnx_runtime::convolution)),
+    ("onnx_runtime::mean", |c| {
+        c.requantized(onnx_runtime::mean(c.input()?, &c.count.into(), c.output, c.zero, c.out))
+    }),
     ("onnx_runtime::multiplication", |c| {
         let (a, b) = c.pair()?;
         c.centred_product(onnx_runtime::multiplication(a, b, c.output, c.zero, c.out))
@@ -124,6 +127,10 @@ const RULES: &[(&str, Rule)] = &[
         c.x.iter().map(|row| row.iter().map(one).collect()).collect()
     }),
     // Similar rules, which ONNX Runtime does not use
+    ("quotient, then count", |c| {
+        let scale = c.input()? / c.output / c.count as f32;
+        c.requantized(onnx_runtime::convolution(scale, &1.0.into(), 1.0, c.zero, c.out))
+    }),
     ("(input / output) · weight", |c| {
         product(c, |input, weights, output, zero, out| {
             onnx_runtime::convolution(input / output, weights, 1.0, zero, out)

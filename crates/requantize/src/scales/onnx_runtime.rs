@@ -29,6 +29,12 @@ pub fn convolution_factor(input: f32, weights: &Per<f32>, output: f32) -> Result
     })
 }
 
+/// QLinearGlobalAveragePool: requantizes the sum of `count` elements.
+pub fn mean(input: f32, count: &Per<u32>, output: f32, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
+    let scale = mean_factor(input, count, output)?;
+    checked(form::Float { scale, zp, out })
+}
+
 /// The factor of QLinearGlobalAveragePool, which requantizes the sum of `count` elements: `input / (output * count)` in
 /// `f32`.
 pub fn mean_factor(input: f32, count: &Per<u32>, output: f32) -> Result<Per<f32>, ScaleError> {

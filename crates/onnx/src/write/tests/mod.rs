@@ -1,5 +1,6 @@
 //! Writes modules that are given in text form. Tests what results when the files are read, and the error messages.
 
+mod codes;
 mod control;
 mod external;
 mod recurrent;

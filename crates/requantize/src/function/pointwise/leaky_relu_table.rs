@@ -10,8 +10,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// v = s·(x − z), w = v for v ≥ 0 and α·v below, y = sat(half_even(w / s') + z').
 ///
-/// Measured with ONNX Runtime 1.31.1: 0 of 102,400 results differ. The results of the correctly rounded function differ
-/// in 357 cases.
+/// Measured with ONNX Runtime 1.31.1: 0 of 204,800 results differ. The correctly rounded function has 2,165 others.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LeakyReluTable {
