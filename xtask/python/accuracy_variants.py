@@ -38,9 +38,9 @@ ALL = [
             "7 bits": options("sima", correction_bits=7),
             "mode tflite": options("sima", requantization_mode='"tflite"'),
         },
-        explanation="""On `sima`, convolutions are requantized by a shift, so the factor of the requantization is a power of two. The rest of the factor,
-a *correction* in (0.5, 1], is part of the scale of the weights. Additions, multiplications and concatenations are requantized by
-a multiplication by the correction and a shift. The columns are:
+        explanation="""On `sima`, convolutions are requantized by a shift, which can only apply a power of two. The exact factor is a power of two times a
+*correction* in (0.5, 1], and the correction is part of the scale of the weights. Additions, multiplications and concatenations are
+requantized by a multiplication by the correction and a shift. The columns are:
 
 - *As it is*, the default: weights are rounded once, on the finest grid for which a shift is enough. The corrections of additions,
   multiplications and concatenations have 15 bits.

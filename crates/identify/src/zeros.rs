@@ -42,7 +42,7 @@ pub(crate) fn likely(layer: &RecordedLayer, ends: [i32; 2]) -> Vec<i32> {
     let mut counted: Vec<(usize, i32)> = all.into_iter().map(|zero| (contradicting(zero), zero)).collect();
     counted.sort_by_key(|&(count, zero)| (count, zero.unsigned_abs(), zero));
     let fewest = counted.first().map_or(0, |first| first.0);
-    // Zero points that slightly more values contradict are kept, too, since the difference can be chance.
+    // A zero point is also kept if a few more values contradict it than the best one: such a difference can be chance.
     let spare = if fewest == 0 { 0 } else { 3 * fewest.isqrt() + 3 };
     let near = counted.into_iter().take_while(|&(count, _)| count <= fewest + spare);
     let mut near: Vec<(u64, i32)> = near

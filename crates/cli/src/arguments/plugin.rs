@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-/// Start a target of your own, check that it is right, and pin its digest
+/// Create a target of your own, check that it is right, and pin its digest
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -22,7 +22,7 @@ use crate::{
 /// Name of the file.
 const FILE: &str = "model.tflite";
 
-/// The longest file with the names of classes that is read.
+/// The limit in bytes for a file with the names of classes.
 const MOST_LABEL_BYTES: u64 = 1 << 24;
 
 /// How many operators that run on the CPU are listed.

@@ -59,7 +59,8 @@ fn saturates(op: &op::Quantize, (scale, zero): (f32, i32), to: IntType) -> bool 
     quantization.eval(6.0) == *to.range().end()
 }
 
-/// The saturation of a node. `None` unless the node is a ReLU6 and all its readers quantize its result.
+/// Returns whether the quantization behind a ReLU6 already clips at 6. Returns `None` unless the node is a ReLU6 and all
+/// its readers quantize its result.
 fn saturation(module: &Module, graph: &Graph, node: &strait_core::Node) -> Option<Saturation> {
     let result = *node.outputs.first()?;
     let is_relu6 = matches!(&node.op, Op::Clip(clip) if clip.min == 0.0 && clip.max == 6.0);

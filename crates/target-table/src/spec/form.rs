@@ -305,7 +305,7 @@ impl Arithmetic {
 }
 
 impl ZeroPoint {
-    /// The kind of form that multiplies, shifts, and adds its zero point where `self` says.
+    /// The kind of a form that multiplies and shifts. `self` says at which point it adds the zero point.
     fn kind(self) -> FormKind {
         match self {
             ZeroPoint::After => FormKind::TfLite,

@@ -7,7 +7,8 @@ use crate::write::attributes::{float, int, ints, text};
 use strait_core::op::{Coordinate, Resize, ResizeMode};
 use strait_core::{Dim, Graph, Node, TensorData};
 
-/// The list that is written. ONNX computes both the right scales and the right extents from it.
+/// The operand of ONNX's Resize that is written: scales or sizes. From either, ONNX has to compute the scales and the
+/// sizes of the op.
 #[derive(Debug, PartialEq)]
 enum Lists {
     Scales(Vec<f32>),

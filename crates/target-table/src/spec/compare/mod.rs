@@ -172,8 +172,8 @@ impl Changes {
         }
     }
 
-    /// Compares all keys of a row that is in both tables, except those in `others`. Each difference has the usual
-    /// effect of its key.
+    /// Compares all keys of a row that is in both tables, except those in `others`. For each key that differs, reports
+    /// what a change of this key does to compiled models.
     fn keys<T: Serialize>(&mut self, row: &str, [old, new]: [&T; 2], others: &[&str]) {
         let texts = [old, new].map(|row| Texts::of(&json(row)));
         for (key, values) in Texts::differing(texts) {
