@@ -231,7 +231,8 @@ fn each_operator_is_within_its_steps_of_float_for_every_target() {
                 .main()
                 .nodes()
                 .any(|(_, node)| node.place != Placement::Accelerator);
-            assert!(!hosted || target == "ascend", "{name} for {target} runs on the host");
+            let has_few = ["ascend", "onnxruntime"].contains(&target);
+            assert!(!hosted || has_few, "{name} for {target} runs on the host");
             let mut worst = 0f64;
             for sample in &samples.0 {
                 let found = all_ways_agree(&integer, sample, name);

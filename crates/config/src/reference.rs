@@ -35,7 +35,7 @@ const SECTIONS: [&str; 13] = [
 
 /// Lists of words that several keys share. Each list gets a section of its own on the page. An entry has one of these keys,
 /// and the title of the section.
-const LISTS: [(&str, &str); 10] = [
+const LISTS: [(&str, &str); 12] = [
     ("quantize.activations.type", "Types"),
     ("quantize.activations.scale", "Scales"),
     ("calibration.observer", "Observers"),
@@ -46,6 +46,8 @@ const LISTS: [(&str, &str); 10] = [
     ("preprocess.steps[].crop.at", "Positions"),
     ("preprocess.stored.color", "Colour orders"),
     ("calibration.unreadable", "Words for unreadable images"),
+    ("output.emit", "Formats"),
+    ("output.target.NAME.inputs", "Types of inputs and outputs"),
 ];
 
 /// The text of `docs/configuration.md`: every table and every key with its possible values, its default and its

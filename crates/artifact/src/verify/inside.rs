@@ -8,8 +8,8 @@ use strait_verify::VerifyError;
 
 use super::Graphs;
 
-/// The whole model, ready to run. If bodies of control flow are inlined, their inputs become inputs of the main graph.
-/// This type also has the positions of these inputs.
+/// The whole model, ready to run. Where bodies of control flow are inlined, their inputs are additional inputs of the
+/// main graph. This type also has the positions of these inputs among all inputs.
 pub(super) struct Inside {
     pub(super) plan: Plan,
     positions: BTreeMap<(GraphId, ValueId), usize>,

@@ -67,7 +67,7 @@ macro_rules! ops {
                 $(Term::$op,)* $(Term::$function,)* $($(Term::$member_term,)*)* $(Term::$last,)*
             ];
 
-            /// Returns the word of the term.
+            /// Returns the term as tables and reports write it, for example `conv`.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Term::$op => <$op as Attributes>::NAME,)*

@@ -186,7 +186,7 @@ impl Observation {
     /// the result.
     ///
     /// # Errors
-    /// A sample is in both observations, or only one of them has certain statistics.
+    /// A sample is in both observations, or one of them has a kind of statistics that the other lacks.
     pub fn join(&mut self, other: &Observation) -> Result<(), JoinError> {
         if let Some(both) = self.covered.overlap(&other.covered) {
             return Err(JoinError::Overlap(both));

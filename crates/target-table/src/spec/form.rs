@@ -214,9 +214,9 @@ words! {
         /// The factor is computed as for a dequantization followed by a quantization: the scale of the dequantization is
         /// multiplied by the reciprocal of the scale of the quantization, in `f32`.
         DequantizeQuantize = "dequantize_quantize",
-        /// Strait chooses the integers, because the target's file stores them. They are the integers that are nearest
-        /// to the factor in `f64`. For `multiply_shift`, they are the integers whose results come nearest to the
-        /// results with the exact factor, over the accumulators that can occur.
+        /// Strait chooses multiplier and shift, because the file for the target stores them. Usually they are the pair
+        /// that is nearest to the factor, which is computed in `f64`. For `multiply_shift`, they are the pair whose results
+        /// come nearest to the results with the exact factor, for all accumulators that can occur.
         Free = "free",
     }
 }

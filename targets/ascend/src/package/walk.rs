@@ -363,8 +363,8 @@ impl<'m, F: Flavour> Walk<'m, F> {
         Ok(made)
     }
 
-    /// Returns the codes that replace a value of the lowered graph, with the scale and zero point of this value. The
-    /// value is quantized once for all its readers.
+    /// Returns the codes of a value in the exported graph. They have the value's scale and zero point in the lowered
+    /// graph. One operator quantizes the value for all its readers.
     pub(super) fn codes(&mut self, value: ValueId, layer: &str) -> Result<ValueId, TargetError> {
         let (real, grid) = (self.real(value)?, self.grid(value)?);
         let key = (real, grid.scale.to_bits(), grid.zero);
