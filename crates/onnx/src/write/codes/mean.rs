@@ -19,7 +19,7 @@ pub(super) fn global(emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteE
 /// image of one column for each mean; the result is reshaped back. A mean over the height and the width of an image
 /// needs neither a transpose nor a reshape.
 pub(super) fn reduce(emitter: &mut Emitter<'_>, at: At<'_>, reduce: &Reduce) -> Result<(), WriteError> {
-    let dims = emitter.ty(at.node.input(0)).and_then(|ty| ty.dims());
+    let dims = emitter.ty(at.node.input(0)).and_then(strait_core::TensorType::dims);
     let dims = dims.ok_or_else(|| at.unwritable("the extents of its operand are not known"))?;
     let reduced = reduce
         .reduced(dims.len())
