@@ -20,7 +20,7 @@ use crate::{
 };
 
 use super::{
-    files::{Files, ONNX},
+    files::{Files, ONNX, refused},
     lowered::Lowered,
     tflite,
 };
@@ -274,11 +274,6 @@ fn quantized_operators(job: &Job<'_>, lowered: &Lowered, sink: &mut Files<'_>) -
     let mut module = module.map_err(|error| refused(error.to_string()))?;
     strait_lower::name_outputs(&mut module, annotated);
     sink.operators(QOPERATOR_ONNX_FILE, &module)
-}
-
-/// The error for a model that a format cannot express.
-pub(super) fn refused(text: String) -> TargetError {
-    TargetError::Refused(Reason::new(ReasonCode::Foreign, text))
 }
 
 /// The artifact's module after the rules that depend on final scales. This module is written to other formats.

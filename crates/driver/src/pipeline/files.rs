@@ -240,3 +240,8 @@ data @v: f32[60,3] = random 2
         assert!(message.contains("and may have 100"), "{message}");
     }
 }
+
+/// The error for a model that a format cannot express.
+pub(super) fn refused(text: String) -> TargetError {
+    TargetError::Refused(Reason::new(ReasonCode::Foreign, text))
+}

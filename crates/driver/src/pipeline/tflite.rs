@@ -9,7 +9,12 @@ use strait_target::{OptionValue, Options, Sink, TargetError};
 use strait_tflite::accelerator::{Accelerator, Verdict, verdicts};
 use strait_tflite::write::{About, AboutInput, Borders, encode};
 
-use super::{emit::refused, files::Files, inputs::preprocessing, job::Job, lowered::Lowered};
+use super::{
+    files::{Files, refused},
+    inputs::preprocessing,
+    job::Job,
+    lowered::Lowered,
+};
 use crate::{
     config::{
         KeyPath,
