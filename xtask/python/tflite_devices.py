@@ -22,6 +22,7 @@ from tflite_micro import runtime
 
 FEW = ["mlperf_resnet8", "mlperf_kws", "mlperf_ad"]
 MANY = 200  # samples of which TFLite Micro computes the outputs
+LEAST_SNR = 30  # of these outputs against ours, in decibels
 MACHINES = {"ethos-u55": "ethos-u55-128", "ethos-u85": "ethos-u85-256"}
 BORDERS = 'output.target.generic-int8={{ layout = "NHWC", inputs = "int8", outputs = "{}" }}'
 LEFT = re.compile(r"Warning \(supported operators\) operator: (\w+), ofm: '([^']*)'")
@@ -127,8 +128,10 @@ def main():
             if model.name.startswith("mlperf"):
                 differing, elements, snr = micro(file, *ours(arguments, model, work))
                 print(f"{model.name}: TFLite Micro {micro_version}: {differing} of {elements} outputs differ, {snr:.1f} dB")
+                wrong += snr < LEAST_SNR
         except processes.Failed as error:
-            print(f"{model.name}: not written with int8 at inputs and outputs: {error}")
+            print(f"WRONG   {model.name}: {error}")
+            wrong += 1
     if arguments.all:
         planted = arguments.work / "planted"
         planted.mkdir(parents=True, exist_ok=True)

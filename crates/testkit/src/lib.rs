@@ -22,25 +22,32 @@ pub fn is_current(path: &str, found: &str) {
     }
     // A checkout may have other line ends.
     let expected = fs::read_to_string(&file).unwrap_or_default().replace("\r\n", "\n");
+    if let Some(difference) = difference(&expected, found) {
+        panic!("{path}, {difference}\nif it is meant, run `cargo xtask bless`");
+    }
+}
+
+/// Describes the first line in which two texts differ. `None` if they are equal.
+fn difference(expected: &str, found: &str) -> Option<String> {
     if expected == found {
-        return;
+        return None;
     }
     let same = expected.lines().zip(found.lines()).take_while(|(old, new)| old == new);
     let line = same.count();
-    let [old, new] = [&expected, found].map(|text| text.lines().nth(line).unwrap_or("(the end)"));
-    panic!(
-        "{path}, line {}: expected\n  {old}\nand found\n  {new}\nif it is meant, run `cargo xtask bless`",
-        line + 1
-    );
+    let [old, new] = [expected, found].map(|text| text.lines().nth(line).unwrap_or("(the end)"));
+    Some(format!("line {}: expected\n  {old}\nand found\n  {new}", line + 1))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::difference;
+
     #[test]
-    #[should_panic(expected = "line 1: expected")]
-    fn another_text_is_told_by_its_first_line() {
-        // A run that blesses must not write over the file.
-        assert!(std::env::var_os("STRAIT_BLESS").is_none(), "line 1: expected");
-        super::is_current("crates/testkit/Cargo.toml", "[other]\n");
+    fn another_text_is_told_by_the_first_line_that_differs() {
+        assert_eq!(difference("a\nb\n", "a\nb\n"), None);
+        let told = difference("a\nb\n", "a\nc\n");
+        assert_eq!(told.as_deref(), Some("line 2: expected\n  b\nand found\n  c"));
+        let told = difference("a\n", "a\nb\n");
+        assert_eq!(told.as_deref(), Some("line 2: expected\n  (the end)\nand found\n  b"));
     }
 }

@@ -9,12 +9,18 @@ use strait_core::{Elem, TensorData};
 
 const CONCATENATION_OPTIONS: i8 = 10;
 
+/// The largest number of coordinates that are written: they are constants of 8 bytes each.
+const MOST_COORDINATES: u64 = 1 << 24;
+
 /// Joins the indices, which are the coordinates along one axis, with constant coordinates along the other axes. The
 /// indices modulo the extent are not negative, as GATHER_ND wants them.
 pub(super) fn gather_elements(emitter: &mut Emitter<'_>, site: &Site<'_>, own: &GatherElements) -> Result<(), Refused> {
     let (x, indices) = (emitter.image(site.node, 0)?, emitter.image(site.node, 1)?);
     let (from, shape) = (emitter.tensor(x).shape.clone(), emitter.tensor(indices).shape.clone());
     let along = axis(own.axis, shape.len())?;
+    let count = shape.iter().try_fold(1u64, |count, &extent| count.checked_mul(extent));
+    let count = count.filter(|count| count.saturating_mul(shape.len() as u64) <= MOST_COORDINATES);
+    let count = count.ok_or_else(|| format!("its result has more than {MOST_COORDINATES} coordinates"))?;
     let list = |shape: &[u64]| Stored {
         shape: shape.to_vec(),
         elem: Elem::I64,
@@ -35,7 +41,6 @@ pub(super) fn gather_elements(emitter: &mut Emitter<'_>, site: &Site<'_>, own: &
             continue;
         }
         let behind: u64 = shape[own + 1..].iter().product();
-        let count: u64 = shape.iter().product();
         let coordinates = (0..count).map(|at| (at / behind.max(1) % shape[own].max(1)) as i64);
         let data = constant(&single, coordinates.collect())?;
         let name = format!("{name}_axis_{own}");
