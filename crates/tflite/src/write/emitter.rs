@@ -3,6 +3,7 @@
 use super::WriteError;
 use super::file::{File, Operator, Tensor};
 use super::flatbuffer::{Field, Table};
+use super::options::kind;
 use super::versions::version;
 use crate::names::type_number;
 use bytes::Bytes;
@@ -289,7 +290,7 @@ impl<'m> Emitter<'m> {
         name: &'static str,
         inputs: &[Index],
         outputs: &[Index],
-        options: Option<(i8, Table)>,
+        options: Option<Table>,
     ) -> Result<(), Refused> {
         let inputs: Vec<Option<Index>> = inputs.iter().copied().map(Some).collect();
         self.emit_with(name, &inputs, outputs, options)
@@ -301,7 +302,7 @@ impl<'m> Emitter<'m> {
         name: &'static str,
         inputs: &[Option<Index>],
         outputs: &[Index],
-        options: Option<(i8, Table)>,
+        options: Option<Table>,
     ) -> Result<(), Refused> {
         let operands: Vec<Option<&Tensor>> = inputs
             .iter()
@@ -309,6 +310,11 @@ impl<'m> Emitter<'m> {
             .collect();
         let results: Vec<&Tensor> = outputs.iter().map(|&index| self.tensor(index)).collect();
         let version = version(name, &operands, &results);
+        let options = match (options, kind(name)) {
+            (None, _) => None,
+            (Some(options), Some(kind)) => Some((kind, options)),
+            (Some(_), None) => return Err(format!("the kind of options of {name} is not known")),
+        };
         self.file.operators.push(Operator {
             name,
             version,
@@ -325,7 +331,7 @@ impl<'m> Emitter<'m> {
         name: &'static str,
         inputs: &[Index],
         suffix: &str,
-        options: Option<(i8, Table)>,
+        options: Option<Table>,
     ) -> Result<Index, Refused> {
         let of = *inputs.first().ok_or("an operator without operands")?;
         let made = self.like(of, suffix, self.tensor(of).shape.clone())?;
@@ -338,7 +344,7 @@ impl<'m> Emitter<'m> {
         let shape: Vec<i32> = self.tensor(to).shape.iter().map(|&extent| extent as i32).collect();
         let list = self.ints(&shape)?;
         let options = Table::default().with(0, Field::Ints(shape));
-        self.emit("RESHAPE", &[from, list], &[to], Some((17, options)))
+        self.emit("RESHAPE", &[from, list], &[to], Some(options))
     }
 
     // ---- Nodes ----

@@ -10,6 +10,7 @@ mod file;
 mod flatbuffer;
 mod metadata;
 mod ops;
+mod options;
 mod versions;
 
 pub use borders::Borders;

@@ -8,12 +8,6 @@ use strait_core::Elem;
 use strait_core::layout::Order;
 use strait_core::op::{Elu, Function, HardSigmoid};
 
-const SOFTMAX_OPTIONS: i8 = 9;
-const LEAKY_RELU_OPTIONS: i8 = 75;
-const GELU_OPTIONS: i8 = 116;
-const ADD_OPTIONS: i8 = 11;
-const MUL_OPTIONS: i8 = 21;
-
 /// The operator of each function. Functions that are not listed have none.
 const FUNCTIONS: &[(Function, &str)] = &[
     (Function::Sigmoid, "LOGISTIC"),
@@ -40,17 +34,17 @@ pub(super) fn unary(emitter: &mut Emitter<'_>, site: &Site<'_>, function: Functi
             let gate = emitter.like(x, "sigmoid", emitter.tensor(x).shape.clone())?;
             emitter.emit("LOGISTIC", &[x], &[gate], None)?;
             let made = emitter.result(site.node)?;
-            emitter.emit("MUL", &[x, gate], &[made], Some((21, Table::default())))
+            emitter.emit("MUL", &[x, gate], &[made], Some(Table::default()))
         }
         Function::Reciprocal if emitter.tensor(x).elem == Elem::F32 => {
             let one = emitter.number_like(x, 1.0)?;
             let made = emitter.result(site.node)?;
-            emitter.emit("DIV", &[one, x], &[made], Some((29, Table::default())))
+            emitter.emit("DIV", &[one, x], &[made], Some(Table::default()))
         }
         Function::Gelu | Function::GeluTanh => {
             let options = Table::default().byte(0, i8::from(function == Function::GeluTanh), 0);
             let made = emitter.result(site.node)?;
-            emitter.emit("GELU", &[x], &[made], Some((GELU_OPTIONS, options)))
+            emitter.emit("GELU", &[x], &[made], Some(options))
         }
         _ => {
             let known = FUNCTIONS.iter().find(|(own, _)| *own == function);
@@ -65,7 +59,7 @@ pub(super) fn leaky_relu(emitter: &mut Emitter<'_>, site: &Site<'_>, alpha: f32)
     let x = emitter.image(site.node, 0)?;
     let made = emitter.result(site.node)?;
     let options = Table::default().with(0, Field::Float(alpha));
-    emitter.emit("LEAKY_RELU", &[x], &[made], Some((LEAKY_RELU_OPTIONS, options)))
+    emitter.emit("LEAKY_RELU", &[x], &[made], Some(options))
 }
 
 /// Writes an ELU of real numbers. The operator ELU has alpha = 1. With another alpha, it is
@@ -82,10 +76,10 @@ pub(super) fn elu(emitter: &mut Emitter<'_>, site: &Site<'_>, elu: &Elu) -> Resu
     let (zero, alpha) = (emitter.number_like(x, 0.0)?, emitter.number_like(x, elu.alpha.into())?);
     let below = emitter.step("MINIMUM", &[x, zero], "below", None)?;
     let curve = emitter.step("ELU", &[below], "curve", None)?;
-    let scaled = emitter.step("MUL", &[curve, alpha], "scaled", Some((MUL_OPTIONS, Table::default())))?;
+    let scaled = emitter.step("MUL", &[curve, alpha], "scaled", Some(Table::default()))?;
     let above = emitter.step("RELU", &[x], "above", None)?;
     let made = emitter.result(site.node)?;
-    emitter.emit("ADD", &[above, scaled], &[made], Some((ADD_OPTIONS, Table::default())))
+    emitter.emit("ADD", &[above, scaled], &[made], Some(Table::default()))
 }
 
 /// min(max(alpha·x + beta, 0), 1) of real numbers.
@@ -97,8 +91,8 @@ pub(super) fn hard_sigmoid(emitter: &mut Emitter<'_>, site: &Site<'_>, own: &Har
     let number = |emitter: &mut Emitter<'_>, number: f32| emitter.number_like(x, number.into());
     let (alpha, beta) = (number(emitter, own.alpha)?, number(emitter, own.beta)?);
     let (zero, one) = (number(emitter, 0.0)?, number(emitter, 1.0)?);
-    let scaled = emitter.step("MUL", &[x, alpha], "scaled", Some((MUL_OPTIONS, Table::default())))?;
-    let line = emitter.step("ADD", &[scaled, beta], "line", Some((ADD_OPTIONS, Table::default())))?;
+    let scaled = emitter.step("MUL", &[x, alpha], "scaled", Some(Table::default()))?;
+    let line = emitter.step("ADD", &[scaled, beta], "line", Some(Table::default()))?;
     let above = emitter.step("MAXIMUM", &[line, zero], "above", None)?;
     let made = emitter.result(site.node)?;
     emitter.emit("MINIMUM", &[above, one], &[made], None)
@@ -120,7 +114,7 @@ pub(super) fn softmax(emitter: &mut Emitter<'_>, site: &Site<'_>, over: i64) -> 
     let x = emitter.read(value, &order)?;
     let made = emitter.define(result, order)?;
     let options = Table::default().with(0, Field::Float(1.0));
-    emitter.emit("SOFTMAX", &[x], &[made], Some((SOFTMAX_OPTIONS, options)))
+    emitter.emit("SOFTMAX", &[x], &[made], Some(options))
 }
 
 /// Writes min(max(x, low), high) if it is not the fused activation of the operator before it.

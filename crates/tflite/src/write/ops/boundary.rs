@@ -19,14 +19,14 @@ pub(super) fn quantize(emitter: &mut Emitter<'_>, site: &Site<'_>) -> Result<(),
         .and_then(|grid| grid.as_tensor())
         .ok_or("its operand has several scales")?;
     let zero = emitter.number_like(x, zero.into())?;
-    emitter.emit("ADD", &[x, zero], &[made], Some((11, Table::default())))
+    emitter.emit("ADD", &[x, zero], &[made], Some(Table::default()))
 }
 
 pub(super) fn convert(
     emitter: &mut Emitter<'_>,
     site: &Site<'_>,
     name: &'static str,
-    options: Option<(i8, Table)>,
+    options: Option<Table>,
 ) -> Result<(), Refused> {
     let x = emitter.image(site.node, 0)?;
     let made = emitter.result(site.node)?;

@@ -8,8 +8,6 @@ use strait_core::layout::Order;
 use strait_core::op::Conv;
 
 /// The numbers of the option tables.
-const CONV_OPTIONS: i8 = 1;
-const DEPTHWISE_OPTIONS: i8 = 2;
 
 pub(super) fn conv(emitter: &mut Emitter<'_>, site: &Site<'_>, conv: &Conv) -> Result<(), Refused> {
     let image = emitter.image(site.node, 0)?;
@@ -64,7 +62,7 @@ pub(super) fn conv(emitter: &mut Emitter<'_>, site: &Site<'_>, conv: &Conv) -> R
         .byte(0, padding.number(), 0)
         .int(1, number(&stride, 1), 0)
         .int(2, number(&stride, 0), 0);
-    let (name, kind, options) = match depthwise {
+    let (name, options) = match depthwise {
         true => {
             let multiplier = (outputs / channels) as i32;
             let options = options
@@ -72,7 +70,7 @@ pub(super) fn conv(emitter: &mut Emitter<'_>, site: &Site<'_>, conv: &Conv) -> R
                 .byte(4, site.activation, 0)
                 .int(5, number(&dilation, 1), 1)
                 .int(6, number(&dilation, 0), 1);
-            ("DEPTHWISE_CONV_2D", DEPTHWISE_OPTIONS, options)
+            ("DEPTHWISE_CONV_2D", options)
         }
         false => {
             let options =
@@ -80,14 +78,14 @@ pub(super) fn conv(emitter: &mut Emitter<'_>, site: &Site<'_>, conv: &Conv) -> R
                     .byte(3, site.activation, 0)
                     .int(4, number(&dilation, 1), 1)
                     .int(5, number(&dilation, 0), 1);
-            ("CONV_2D", CONV_OPTIONS, options)
+            ("CONV_2D", options)
         }
     };
     let sum = match target.len() {
         3 => emitter.like(made, "image", vec![target[0], 1, target[1], target[2]])?,
         _ => made,
     };
-    emitter.emit_with(name, &[Some(image), Some(weights), bias], &[sum], Some((kind, options)))?;
+    emitter.emit_with(name, &[Some(image), Some(weights), bias], &[sum], Some(options))?;
     match sum == made {
         true => Ok(()),
         false => emitter.reshape(sum, made),

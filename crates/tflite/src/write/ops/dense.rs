@@ -6,9 +6,6 @@ use super::super::flatbuffer::Table;
 use strait_core::layout::Order;
 use strait_core::op::Gemm;
 
-const FULLY_CONNECTED_OPTIONS: i8 = 8;
-const BATCH_MATMUL_OPTIONS: i8 = 101;
-
 pub(super) fn gemm(emitter: &mut Emitter<'_>, site: &Site<'_>, gemm: &Gemm) -> Result<(), Refused> {
     if gemm.transpose_a || gemm.alpha != 1.0 || gemm.beta != 1.0 {
         return Err("it transposes or scales its operands".into());
@@ -31,17 +28,12 @@ pub(super) fn gemm(emitter: &mut Emitter<'_>, site: &Site<'_>, gemm: &Gemm) -> R
     let bias = emitter.bias(site.node, outputs, rows, weights)?;
     let keeps = emitter.tensor(made).shape.len() != 2;
     let options = Table::default().byte(0, site.activation, 0).byte(2, keeps.into(), 0);
-    let options = Some((FULLY_CONNECTED_OPTIONS, options));
+    let options = Some(options);
     emitter.emit_with("FULLY_CONNECTED", &[Some(rows), Some(weights), bias], &[made], options)
 }
 
 pub(super) fn matmul(emitter: &mut Emitter<'_>, site: &Site<'_>) -> Result<(), Refused> {
     let (a, b) = (emitter.image(site.node, 0)?, emitter.image(site.node, 1)?);
     let made = emitter.result(site.node)?;
-    emitter.emit(
-        "BATCH_MATMUL",
-        &[a, b],
-        &[made],
-        Some((BATCH_MATMUL_OPTIONS, Table::default())),
-    )
+    emitter.emit("BATCH_MATMUL", &[a, b], &[made], Some(Table::default()))
 }

@@ -6,28 +6,27 @@ use super::super::flatbuffer::Table;
 use strait_core::layout::Order;
 use strait_core::{Elem, Node, Term};
 
-/// For each op: the name of its TFLite operator, and the number of the operator's options if these contain a fused
-/// activation.
-const OPERATORS: &[(Term, &str, Option<i8>)] = &[
-    (Term::Add, "ADD", Some(11)),
-    (Term::Sub, "SUB", Some(28)),
-    (Term::Mul, "MUL", Some(21)),
-    (Term::Div, "DIV", Some(29)),
-    (Term::Pow, "POW", None),
-    (Term::Minimum, "MINIMUM", None),
-    (Term::Maximum, "MAXIMUM", None),
-    (Term::Modulo, "FLOOR_MOD", None),
-    (Term::Equal, "EQUAL", None),
-    (Term::Less, "LESS", None),
-    (Term::LessOrEqual, "LESS_EQUAL", None),
-    (Term::And, "LOGICAL_AND", None),
-    (Term::Or, "LOGICAL_OR", None),
+/// For each op: the name of its TFLite operator, and whether the operator can have a fused activation.
+const OPERATORS: &[(Term, &str, bool)] = &[
+    (Term::Add, "ADD", true),
+    (Term::Sub, "SUB", true),
+    (Term::Mul, "MUL", true),
+    (Term::Div, "DIV", true),
+    (Term::Pow, "POW", false),
+    (Term::Minimum, "MINIMUM", false),
+    (Term::Maximum, "MAXIMUM", false),
+    (Term::Modulo, "FLOOR_MOD", false),
+    (Term::Equal, "EQUAL", false),
+    (Term::Less, "LESS", false),
+    (Term::LessOrEqual, "LESS_EQUAL", false),
+    (Term::And, "LOGICAL_AND", false),
+    (Term::Or, "LOGICAL_OR", false),
 ];
 
 pub(super) fn two(emitter: &mut Emitter<'_>, site: &Site<'_>) -> Result<(), Refused> {
     let term = site.node.op.term();
     let known = OPERATORS.iter().find(|(own, ..)| *own == term);
-    let (_, name, kind) = known.ok_or_else(|| format!("TFLite has no operator for `{term}`"))?;
+    let &(_, name, fuses) = known.ok_or_else(|| format!("TFLite has no operator for `{term}`"))?;
     let result = site.result.ok_or("it has no result")?;
     let order = emitter.layouts.of(emitter.graph, result);
     let (a, b) = (
@@ -37,9 +36,9 @@ pub(super) fn two(emitter: &mut Emitter<'_>, site: &Site<'_>) -> Result<(), Refu
     let made = emitter.define(result, order)?;
     // Sums of 16-bit codes accept scales that are not powers of two only if an option says so.
     let general = emitter.tensor(made).elem == Elem::I16 && matches!(term, Term::Add | Term::Sub);
-    let options = kind.map(|kind| {
+    let options = fuses.then(|| {
         let options = Table::default().byte(0, site.activation, 0);
-        (kind, if general { options.byte(1, 0, 1) } else { options })
+        if general { options.byte(1, 0, 1) } else { options }
     });
     emitter.emit(name, &[a, b], &[made], options)
 }

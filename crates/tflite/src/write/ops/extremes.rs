@@ -9,9 +9,6 @@ use strait_core::layout::Order;
 use strait_core::op::{ArgReduce, Extreme, TopK};
 use strait_core::{Elem, ValueId};
 
-const ARG_MAX_OPTIONS: i8 = 40;
-const ARG_MIN_OPTIONS: i8 = 57;
-
 pub(super) fn arg_reduce(emitter: &mut Emitter<'_>, site: &Site<'_>, own: &ArgReduce) -> Result<(), Refused> {
     if own.last {
         return Err("it returns the last of equal elements, and ARG_MAX the first".into());
@@ -20,9 +17,9 @@ pub(super) fn arg_reduce(emitter: &mut Emitter<'_>, site: &Site<'_>, own: &ArgRe
     let mut shape = emitter.tensor(x).shape.clone();
     let along = axis(own.axis, shape.len())?;
     let made = emitter.result(site.node)?;
-    let (name, kind) = match own.extreme {
-        Extreme::Maximum => ("ARG_MAX", ARG_MAX_OPTIONS),
-        Extreme::Minimum => ("ARG_MIN", ARG_MIN_OPTIONS),
+    let name = match own.extreme {
+        Extreme::Maximum => "ARG_MAX",
+        Extreme::Minimum => "ARG_MIN",
     };
     let elem = emitter.tensor(made).elem;
     let number = type_number(elem).ok_or("its result has a type that no tensor has")?;
@@ -33,7 +30,7 @@ pub(super) fn arg_reduce(emitter: &mut Emitter<'_>, site: &Site<'_>, own: &ArgRe
         false => made,
     };
     let options = Table::default().byte(0, number, 0);
-    emitter.emit(name, &[x, along_index], &[found], Some((kind, options)))?;
+    emitter.emit(name, &[x, along_index], &[found], Some(options))?;
     match found == made {
         true => Ok(()),
         false => emitter.reshape(found, made),

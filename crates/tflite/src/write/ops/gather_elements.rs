@@ -7,8 +7,6 @@ use super::axis;
 use strait_core::op::GatherElements;
 use strait_core::{Elem, TensorData};
 
-const CONCATENATION_OPTIONS: i8 = 10;
-
 /// The largest number of coordinates that are written: they are constants of 8 bytes each.
 const MOST_COORDINATES: u64 = 1 << 24;
 
@@ -49,7 +47,7 @@ pub(super) fn gather_elements(emitter: &mut Emitter<'_>, site: &Site<'_>, own: &
     let coordinates = [shape.clone(), vec![shape.len() as u64]].concat();
     let coordinates = emitter.like(indices, "coordinates", coordinates)?;
     let options = Table::default().int(0, shape.len() as i32, 0);
-    let options = Some((CONCATENATION_OPTIONS, options));
+    let options = Some(options);
     emitter.emit("CONCATENATION", &columns, &[coordinates], options)?;
     emitter.emit("GATHER_ND", &[x, coordinates], &[made], None)
 }

@@ -6,9 +6,6 @@ use super::super::flatbuffer::Table;
 use strait_core::Elem;
 use strait_core::layout::Order;
 
-const GATHER_OPTIONS: i8 = 23;
-const ADD_OPTIONS: i8 = 11;
-
 /// `table[x − least]`, where `least` is the smallest code of the type of x: CAST makes 32-bit integers of the codes, ADD
 /// of −`least` makes them positions, and GATHER takes the entries. Codes between the operators have no grid, so they
 /// stay integers.
@@ -28,12 +25,7 @@ pub(super) fn lookup(emitter: &mut Emitter<'_>, site: &Site<'_>) -> Result<(), R
     let offset = i32::try_from(-least).map_err(|error| error.to_string())?;
     let offset = emitter.int(offset)?;
     let at = positions(emitter, "positions")?;
-    emitter.emit("ADD", &[codes, offset], &[at], Some((ADD_OPTIONS, Table::default())))?;
+    emitter.emit("ADD", &[codes, offset], &[at], Some(Table::default()))?;
     let made = emitter.result(site.node)?;
-    emitter.emit(
-        "GATHER",
-        &[table, at],
-        &[made],
-        Some((GATHER_OPTIONS, Table::default())),
-    )
+    emitter.emit("GATHER", &[table, at], &[made], Some(Table::default()))
 }

@@ -8,13 +8,6 @@ use strait_core::Elem;
 use strait_core::layout::Order;
 use strait_core::op::{Pad, PadMode, Slice, Split};
 
-const CONCATENATION_OPTIONS: i8 = 10;
-const GATHER_OPTIONS: i8 = 23;
-const STRIDED_SLICE_OPTIONS: i8 = 32;
-const SPLIT_OPTIONS: i8 = 35;
-const SPLIT_V_OPTIONS: i8 = 79;
-const MIRROR_PAD_OPTIONS: i8 = 77;
-
 /// Writes an op that gives the operand's elements another shape or order. If the stored elements keep their order, a
 /// RESHAPE is enough. If they also keep their shape, no operator is written.
 pub(super) fn rearrange(emitter: &mut Emitter<'_>, site: &Site<'_>) -> Result<(), Refused> {
@@ -60,12 +53,7 @@ pub(super) fn concat(emitter: &mut Emitter<'_>, site: &Site<'_>, along: i64) -> 
     }
     let made = emitter.result(site.node)?;
     let options = Table::default().int(0, along as i32, 0);
-    emitter.emit(
-        "CONCATENATION",
-        &operands,
-        &[made],
-        Some((CONCATENATION_OPTIONS, options)),
-    )
+    emitter.emit("CONCATENATION", &operands, &[made], Some(options))
 }
 
 pub(super) fn split(emitter: &mut Emitter<'_>, site: &Site<'_>, split: &Split) -> Result<(), Refused> {
@@ -79,11 +67,11 @@ pub(super) fn split(emitter: &mut Emitter<'_>, site: &Site<'_>, split: &Split) -
     let along = emitter.int(along as i32)?;
     let count = Table::default().int(0, parts.len() as i32, 0);
     if split.sizes.windows(2).all(|pair| pair[0] == pair[1]) {
-        return emitter.emit("SPLIT", &[along, x], &parts, Some((SPLIT_OPTIONS, count)));
+        return emitter.emit("SPLIT", &[along, x], &parts, Some(count));
     }
     let sizes: Vec<i32> = split.sizes.iter().map(|&size| size as i32).collect();
     let sizes = emitter.ints(&sizes)?;
-    emitter.emit("SPLIT_V", &[x, sizes, along], &parts, Some((SPLIT_V_OPTIONS, count)))
+    emitter.emit("SPLIT_V", &[x, sizes, along], &parts, Some(count))
 }
 
 pub(super) fn slice(emitter: &mut Emitter<'_>, site: &Site<'_>, slice: &Slice) -> Result<(), Refused> {
@@ -120,7 +108,7 @@ pub(super) fn slice(emitter: &mut Emitter<'_>, site: &Site<'_>, slice: &Slice) -
     let ends: Vec<i32> = ends.iter().map(|&end| end as i32).collect();
     let lists = [emitter.ints(&begins)?, emitter.ints(&ends)?, emitter.ints(&steps)?];
     let made = emitter.result(site.node)?;
-    let options = Some((STRIDED_SLICE_OPTIONS, Table::default()));
+    let options = Some(Table::default());
     emitter.emit("STRIDED_SLICE", &[x, lists[0], lists[1], lists[2]], &[made], options)
 }
 
@@ -135,7 +123,7 @@ pub(super) fn pad(emitter: &mut Emitter<'_>, site: &Site<'_>, pad: &Pad) -> Resu
     let pairs: Vec<[i32; 2]> = pairs.map(|(begin, end)| [begin as i32, end as i32]).collect();
     let amounts = emitter.matrix(&pairs)?;
     let made = emitter.result(site.node)?;
-    let mirrored = |mode: i8| Some((MIRROR_PAD_OPTIONS, Table::default().byte(0, mode, 0)));
+    let mirrored = |mode: i8| Some(Table::default().byte(0, mode, 0));
     match pad.mode {
         PadMode::Constant if pad.value == 0.0 => emitter.emit("PAD", &[x, amounts], &[made], None),
         PadMode::Constant => {
@@ -176,7 +164,7 @@ pub(super) fn gather(emitter: &mut Emitter<'_>, site: &Site<'_>, along: i64) -> 
     let along = axis(along, emitter.tensor(x).shape.len())?;
     let made = emitter.result(site.node)?;
     let options = Table::default().int(0, along as i32, 0);
-    emitter.emit("GATHER", &[x, indices], &[made], Some((GATHER_OPTIONS, options)))
+    emitter.emit("GATHER", &[x, indices], &[made], Some(options))
 }
 
 /// The position of a value's axis in a tensor whose axes are in `order`.

@@ -8,12 +8,6 @@ use super::elementwise::broadcast;
 use strait_core::layout::Order;
 use strait_core::{Elem, TensorData};
 
-const ADD: (&str, i8) = ("ADD", 11);
-const SUB: (&str, i8) = ("SUB", 28);
-const MUL: (&str, i8) = ("MUL", 21);
-const DIV: (&str, i8) = ("DIV", 29);
-const REDUCER_OPTIONS: i8 = 27;
-
 /// (x − m) / √(mean((x − m)²) + epsilon) · scale + bias. In a layer normalization, m is mean(x) and `centred` is true. In
 /// a normalization by the root mean square, m is 0.
 pub(super) fn normalization(
@@ -33,32 +27,32 @@ pub(super) fn normalization(
     let axes = emitter.ints(&axes)?;
     let mut reduced = shape.clone();
     reduced[first..].fill(1);
-    let keeps = || Some((REDUCER_OPTIONS, Table::default().byte(0, 1, 0)));
-    let step = |emitter: &mut Emitter<'_>, (name, options): (&'static str, i8), a, b, suffix: &str, shape: &[u64]| {
+    let keeps = || Some(Table::default().byte(0, 1, 0));
+    let step = |emitter: &mut Emitter<'_>, name: &'static str, a, b, suffix: &str, shape: &[u64]| {
         let made = emitter.like(x, suffix, shape.to_vec())?;
-        emitter.emit(name, &[a, b], &[made], Some((options, Table::default())))?;
+        emitter.emit(name, &[a, b], &[made], Some(Table::default()))?;
         Ok::<_, Refused>(made)
     };
     let centred = match centred {
         true => {
             let mean = emitter.like(x, "mean", reduced.clone())?;
             emitter.emit("MEAN", &[x, axes], &[mean], keeps())?;
-            step(emitter, SUB, x, mean, "centred", &shape)?
+            step(emitter, "SUB", x, mean, "centred", &shape)?
         }
         false => x,
     };
-    let squares = step(emitter, MUL, centred, centred, "squares", &shape)?;
+    let squares = step(emitter, "MUL", centred, centred, "squares", &shape)?;
     let variance = emitter.like(x, "variance", reduced.clone())?;
     emitter.emit("MEAN", &[squares, axes], &[variance], keeps())?;
     let epsilon = emitter.number_like(x, epsilon.into())?;
-    let shifted = step(emitter, ADD, variance, epsilon, "shifted", &reduced)?;
+    let shifted = step(emitter, "ADD", variance, epsilon, "shifted", &reduced)?;
     let deviation = emitter.like(x, "deviation", reduced)?;
     emitter.emit("SQRT", &[shifted], &[deviation], None)?;
-    let mut made = step(emitter, DIV, centred, deviation, "normalized", &shape)?;
+    let mut made = step(emitter, "DIV", centred, deviation, "normalized", &shape)?;
     let result = site.result.ok_or("it has no result")?;
     let plain = Order::plain(shape.len());
     let count = site.node.inputs.iter().flatten().count();
-    for (at, operator) in [(1, MUL), (2, ADD)] {
+    for (at, operator) in [(1, "MUL"), (2, "ADD")] {
         if at >= count {
             continue;
         }
@@ -67,12 +61,7 @@ pub(super) fn normalization(
             true => emitter.define(result, plain.clone())?,
             false => emitter.like(x, "scaled", shape.clone())?,
         };
-        emitter.emit(
-            operator.0,
-            &[made, operand],
-            &[next],
-            Some((operator.1, Table::default())),
-        )?;
+        emitter.emit(operator, &[made, operand], &[next], Some(Table::default()))?;
         made = next;
     }
     Ok(())
@@ -111,7 +100,7 @@ pub(super) fn batch(emitter: &mut Emitter<'_>, site: &Site<'_>, epsilon: f32) ->
         emitter.add(name, Stored { shape, elem, grid }, Some(data.bytes().clone()))
     };
     let (factors, offsets) = (constant(emitter, &factors)?, constant(emitter, &offsets)?);
-    let scaled = emitter.step(MUL.0, &[x, factors], "scaled", Some((MUL.1, Table::default())))?;
+    let scaled = emitter.step("MUL", &[x, factors], "scaled", Some(Table::default()))?;
     let made = emitter.result(site.node)?;
-    emitter.emit(ADD.0, &[scaled, offsets], &[made], Some((ADD.1, Table::default())))
+    emitter.emit("ADD", &[scaled, offsets], &[made], Some(Table::default()))
 }

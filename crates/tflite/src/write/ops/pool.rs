@@ -7,8 +7,6 @@ use super::window::{Padding, Window, both, padded, with_height};
 use strait_core::Elem;
 use strait_core::op::{AveragePool, MaxPool};
 
-const POOL_OPTIONS: i8 = 5;
-
 pub(super) fn max(emitter: &mut Emitter<'_>, site: &Site<'_>, pool: &MaxPool) -> Result<(), Refused> {
     if pool.dilation.iter().any(|&dilation| dilation != 1) {
         return Err("its windows are dilated, and MAX_POOL_2D has none that are".into());
@@ -110,7 +108,7 @@ fn window(
         .int(2, stride[0] as i32, 0)
         .int(3, width as i32, 0)
         .int(4, height as i32, 0);
-    emitter.emit(name, &[image], &[sum], Some((POOL_OPTIONS, options)))?;
+    emitter.emit(name, &[image], &[sum], Some(options))?;
     match sum == made {
         true => Ok(()),
         false => emitter.reshape(sum, made),

@@ -7,15 +7,6 @@ use strait_core::layout::Order;
 use strait_core::op::{Activation, Cell, Direction, Recurrent};
 use strait_core::{Elem, TensorData, ValueId};
 
-const FULLY_CONNECTED_OPTIONS: i8 = 8;
-const CONCATENATION_OPTIONS: i8 = 10;
-const ADD: (&str, i8) = ("ADD", 11);
-const MUL: (&str, i8) = ("MUL", 21);
-const SUB: (&str, i8) = ("SUB", 28);
-const SPLIT_OPTIONS: i8 = 35;
-const PACK_OPTIONS: i8 = 59;
-const UNPACK_OPTIONS: i8 = 64;
-
 /// The largest number of steps, over all directions. Each step is about ten operators.
 const MOST_STEPS: u64 = 1024;
 
@@ -125,7 +116,7 @@ fn parts(emitter: &mut Emitter<'_>, x: Index, axis: i32, count: u64, shape: Vec<
     let made = (0..count).map(|part| emitter.like(x, &format!("part_{part}"), shape.clone()));
     let made: Vec<Index> = made.collect::<Result<_, _>>()?;
     let options = Table::default().int(0, count as i32, 0);
-    emitter.emit("SPLIT", &[along, x], &made, Some((SPLIT_OPTIONS, options)))?;
+    emitter.emit("SPLIT", &[along, x], &made, Some(options))?;
     Ok(made)
 }
 
@@ -143,7 +134,7 @@ fn joined(emitter: &mut Emitter<'_>, tensors: &[Index], axis: usize, made: Index
         full.push(next);
     }
     let options = Table::default().int(0, axis as i32, 0);
-    emitter.emit("CONCATENATION", &full, &[made], Some((CONCATENATION_OPTIONS, options)))
+    emitter.emit("CONCATENATION", &full, &[made], Some(options))
 }
 
 impl Layer<'_> {
@@ -183,7 +174,7 @@ impl Layer<'_> {
         let each = (0..steps).map(|step| emitter.like(x, &format!("step_{step}"), vec![self.batch, inner]));
         let each: Vec<Index> = each.collect::<Result<_, _>>()?;
         let options = Table::default().int(0, steps as i32, 0).int(1, 0, 0);
-        emitter.emit("UNPACK", &[x], &each, Some((UNPACK_OPTIONS, options)))?;
+        emitter.emit("UNPACK", &[x], &each, Some(options))?;
         let weights = self.weights(emitter)?;
         let mut states = vec![h; each.len()];
         for at in 0..each.len() {
@@ -200,7 +191,7 @@ impl Layer<'_> {
         }
         let all = emitter.like(x, "states", vec![steps, self.batch, self.hidden])?;
         let options = Table::default().int(0, steps as i32, 0).int(1, 0, 0);
-        emitter.emit("PACK", &states, &[all], Some((PACK_OPTIONS, options)))?;
+        emitter.emit("PACK", &states, &[all], Some(options))?;
         Ok((all, vec![h, c]))
     }
 
@@ -229,14 +220,14 @@ impl Layer<'_> {
     ) -> Result<Index, Refused> {
         let rows = emitter.tensor(weights).shape[0];
         let made = emitter.like(h, "product", vec![self.batch, rows])?;
-        let options = Some((FULLY_CONNECTED_OPTIONS, Table::default()));
+        let options = Some(Table::default());
         emitter.emit_with("FULLY_CONNECTED", &[Some(h), Some(weights), bias], &[made], options)?;
         Ok(made)
     }
 
     fn sum(&self, emitter: &mut Emitter<'_>, x: Index, h: Index, weights: Index) -> Result<Index, Refused> {
         let product = self.product(emitter, h, weights, None)?;
-        two(emitter, ADD, x, product)
+        two(emitter, "ADD", x, product)
     }
 
     /// Gates i, o, f and c: c' = f∘c + i∘g, and h' = o∘k(c').
@@ -256,11 +247,11 @@ impl Layer<'_> {
         for (gate, activation) in gates.into_iter().zip([phi, phi, phi, g]) {
             made.push(emitter.step(activation, &[gate], "gate", None)?);
         }
-        let kept = two(emitter, MUL, made[2], c)?;
-        let new = two(emitter, MUL, made[0], made[3])?;
-        let c = two(emitter, ADD, kept, new)?;
+        let kept = two(emitter, "MUL", made[2], c)?;
+        let new = two(emitter, "MUL", made[0], made[3])?;
+        let c = two(emitter, "ADD", kept, new)?;
         let shown = emitter.step(k, &[c], "shown", None)?;
-        Ok((two(emitter, MUL, made[1], shown)?, c))
+        Ok((two(emitter, "MUL", made[1], shown)?, c))
     }
 
     /// Gates z, r and h: h' = (1 − z)∘n + z∘h. Of a `gru`, n is g(x + W·(r∘h)), and of a `gru_linear`
@@ -274,7 +265,7 @@ impl Layer<'_> {
         let product = parts(emitter, product, 1, 2, vec![self.batch, self.hidden])?;
         let mut gates = Vec::with_capacity(2);
         for (&x, &product) in own.iter().zip(&product) {
-            let sum = two(emitter, ADD, x, product)?;
+            let sum = two(emitter, "ADD", x, product)?;
             gates.push(emitter.step(phi, &[sum], "gate", None)?);
         }
         let inner = match self.cell {
@@ -284,28 +275,28 @@ impl Layer<'_> {
                     .map(|bias| constant(emitter, "bias", &[self.hidden], bias))
                     .transpose()?;
                 let product = self.product(emitter, h, of_new, None)?;
-                let shifted = bias.map_or(Ok(product), |bias| two(emitter, ADD, product, bias))?;
-                two(emitter, MUL, gates[1], shifted)?
+                let shifted = bias.map_or(Ok(product), |bias| two(emitter, "ADD", product, bias))?;
+                two(emitter, "MUL", gates[1], shifted)?
             }
             _ => {
-                let reset = two(emitter, MUL, gates[1], h)?;
+                let reset = two(emitter, "MUL", gates[1], h)?;
                 self.product(emitter, reset, of_new, None)?
             }
         };
-        let sum = two(emitter, ADD, own[2], inner)?;
+        let sum = two(emitter, "ADD", own[2], inner)?;
         let new = emitter.step(g, &[sum], "new", None)?;
         let one = emitter.number_like(new, 1.0)?;
         let rest = emitter.like(new, "rest", vec![self.batch, self.hidden])?;
-        emitter.emit(SUB.0, &[one, gates[0]], &[rest], Some((SUB.1, Table::default())))?;
-        let new = two(emitter, MUL, rest, new)?;
-        let kept = two(emitter, MUL, gates[0], h)?;
-        two(emitter, ADD, new, kept)
+        emitter.emit("SUB", &[one, gates[0]], &[rest], Some(Table::default()))?;
+        let new = two(emitter, "MUL", rest, new)?;
+        let kept = two(emitter, "MUL", gates[0], h)?;
+        two(emitter, "ADD", new, kept)
     }
 }
 
 /// An operator of two tensors with the shape of the first.
-fn two(emitter: &mut Emitter<'_>, (name, options): (&'static str, i8), a: Index, b: Index) -> Result<Index, Refused> {
-    emitter.step(name, &[a, b], "step", Some((options, Table::default())))
+fn two(emitter: &mut Emitter<'_>, name: &'static str, a: Index, b: Index) -> Result<Index, Refused> {
+    emitter.step(name, &[a, b], "step", Some(Table::default()))
 }
 
 fn constant(emitter: &mut Emitter<'_>, what: &str, shape: &[u64], values: &[f32]) -> Result<Index, Refused> {

@@ -5,8 +5,6 @@ use super::super::emitter::{Emitter, Refused};
 use super::super::flatbuffer::Table;
 use strait_core::op::{Reduce, Reduction};
 
-const REDUCER_OPTIONS: i8 = 27;
-
 pub(super) fn reduce(emitter: &mut Emitter<'_>, site: &Site<'_>, reduce: &Reduce) -> Result<(), Refused> {
     let name = match reduce.reduction {
         Reduction::Mean => "MEAN",
@@ -47,5 +45,5 @@ fn over(
     let axes = emitter.ints(&axes)?;
     let made = emitter.result(site.node)?;
     let options = Table::default().byte(0, keeps.into(), 0);
-    emitter.emit(name, &[x, axes], &[made], Some((REDUCER_OPTIONS, options)))
+    emitter.emit(name, &[x, axes], &[made], Some(options))
 }

@@ -6,9 +6,6 @@ use super::super::flatbuffer::Table;
 use super::window::with_height;
 use strait_core::op::{Coordinate, Nearest, Resize, ResizeMode};
 
-const BILINEAR_OPTIONS: i8 = 15;
-const NEAREST_OPTIONS: i8 = 74;
-
 pub(super) fn resize(emitter: &mut Emitter<'_>, site: &Site<'_>, resize: &Resize) -> Result<(), Refused> {
     let image = emitter.image(site.node, 0)?;
     let made = emitter.result(site.node)?;
@@ -42,12 +39,12 @@ pub(super) fn resize(emitter: &mut Emitter<'_>, site: &Site<'_>, resize: &Resize
         _ => return Err("TFLite does not map coordinates as it does".into()),
     };
     let size = emitter.ints(&[height as i32, width as i32])?;
-    let (name, kind, first) = match resize.mode {
-        ResizeMode::Linear => ("RESIZE_BILINEAR", BILINEAR_OPTIONS, 2),
-        _ => ("RESIZE_NEAREST_NEIGHBOR", NEAREST_OPTIONS, 0),
+    let (name, first) = match resize.mode {
+        ResizeMode::Linear => ("RESIZE_BILINEAR", 2),
+        _ => ("RESIZE_NEAREST_NEIGHBOR", 0),
     };
     let options = Table::default().byte(first, corners, 0).byte(first + 1, centers, 0);
-    let options = Some((kind, options));
+    let options = Some(options);
     if !is_line {
         return emitter.emit(name, &[image, size], &[made], options);
     }

@@ -8,9 +8,6 @@ use strait_core::Elem;
 use strait_core::layout::Order;
 use strait_core::op::{Conv, MaxPool};
 
-const CONV_3D_OPTIONS: i8 = 106;
-const POOL_OPTIONS: i8 = 5;
-
 pub(super) fn conv(emitter: &mut Emitter<'_>, site: &Site<'_>, conv: &Conv) -> Result<(), Refused> {
     let mut image = emitter.image(site.node, 0)?;
     let weights = emitter.operand(site.node, 1)?;
@@ -43,12 +40,7 @@ pub(super) fn conv(emitter: &mut Emitter<'_>, site: &Site<'_>, conv: &Conv) -> R
         .int(5, number(&conv.dilation, 0), 1)
         .int(6, number(&conv.dilation, 2), 1)
         .int(7, number(&conv.dilation, 1), 1);
-    emitter.emit_with(
-        "CONV_3D",
-        &[Some(image), Some(weights), bias],
-        &[made],
-        Some((CONV_3D_OPTIONS, options)),
-    )
+    emitter.emit_with("CONV_3D", &[Some(image), Some(weights), bias], &[made], Some(options))
 }
 
 /// Pads an image with real zeros in front of a convolution. Padding at the end that no window reaches is left out.
@@ -145,6 +137,6 @@ fn window(
         .int(2, stride[0] as i32, 0)
         .int(3, size[1] as i32, 0)
         .int(4, size[0] as i32, 0);
-    emitter.emit("MAX_POOL_2D", &[image], &[made], Some((POOL_OPTIONS, options)))?;
+    emitter.emit("MAX_POOL_2D", &[image], &[made], Some(options))?;
     Ok(made)
 }
