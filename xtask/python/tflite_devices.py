@@ -19,6 +19,7 @@ import processes
 from accelerator_cases import cases
 from models import MODELS
 from tflite_micro import runtime
+from tflite_written import dequantized, fed
 
 FEW = ["mlperf_resnet8", "mlperf_kws", "mlperf_ad"]
 MANY = 200  # samples of which TFLite Micro computes the outputs
@@ -62,24 +63,21 @@ def ours(arguments, model, work):
     return np.load(next((work / "seen").glob("*.npy")), mmap_mode="r"), outputs
 
 
+def detail_of(micro):
+    """What TFLite Micro says of an input or output, as LiteRT says it."""
+    grid = micro["quantization_parameters"]
+    return micro | {"quantization": (grid["scales"][0], grid["zero_points"][0])}
+
+
 def micro(file, feeds, outputs):
     """Counts outputs of TFLite Micro that differ from ours, and their signal-to-noise ratio in decibels."""
     interpreter = runtime.Interpreter.from_file(str(file))
-    given, made = interpreter.get_input_details(0), interpreter.get_output_details(0)
-    (scale, zero), (to_scale, to_zero) = (
-        (detail["quantization_parameters"]["scales"][0], detail["quantization_parameters"]["zero_points"][0])
-        for detail in (given, made)
-    )
+    given, made = detail_of(interpreter.get_input_details(0)), detail_of(interpreter.get_output_details(0))
     differing = elements = signal = noise = 0.0
-    for feed, own in zip(feeds, outputs):
-        if len(given["shape"]) >= 4:
-            feed = np.moveaxis(feed, 1 - len(given["shape"]), -1)
-        steps = feed.reshape(given["shape"]).astype(np.float32) / np.float32(scale)
-        codes = np.clip(np.trunc(steps + np.copysign(np.float32(0.5), steps)) + zero, -128, 127).astype(np.int8)
-        interpreter.set_input(codes, 0)
+    for feed, own in zip(feeds, outputs, strict=False):  # more samples are seen than run
+        interpreter.set_input(fed(feed, given, True), 0)
         interpreter.invoke()
-        real = np.float32(to_scale) * (interpreter.get_output(0).astype(np.int32) - to_zero).astype(np.float32)
-        off = real.ravel().astype(np.float64) - own.ravel()
+        off = dequantized(interpreter.get_output(0), made).ravel().astype(np.float64) - own.ravel()
         differing, elements = differing + (off != 0).sum(), elements + off.size
         signal, noise = signal + (own.astype(np.float64) ** 2).sum(), noise + (off**2).sum()
     return int(differing), int(elements), 10 * np.log10(signal / noise) if noise else np.inf

@@ -3,8 +3,9 @@
 `cargo xtask oracles --written`.
 
 The outputs of up to 200 samples and each integer tensor of sample 0 have to have our bytes. What depends on a function of real numbers
-that LiteRT takes from its C library, or on the order of a sum of real numbers, may differ: it is listed, with how far. Each model is written three times: with
-inputs and outputs that are real numbers, and with codes of both signednesses. The files run at LiteRT's default settings (XNNPACK), too: outputs that differ are counted, with the SNR against our own outputs.
+that LiteRT takes from its C library, or on the order of a sum of real numbers, may differ: it is listed, with how far. Each model is
+written three times: with inputs and outputs that are real numbers, and with codes of both signednesses. The files run at LiteRT's
+default settings (XNNPACK), too: outputs that differ are counted, with the SNR against our own outputs.
 """
 
 import argparse
@@ -23,7 +24,8 @@ FEW = ["mlperf_resnet8", "mlperf_kws", "mlperf_ad"]
 MANY = 200  # samples of which the outputs are compared
 FEWER = 20  # of networks of which one sample takes seconds in the reference kernels
 LARGE = ["yolox_nano", "mobilenet_v2_1.0_224", "squeezenet1.1", "cifar_resnet56", "kwt1_transformer"]
-LIBRARY = {"SOFTMAX", "LOGISTIC", "TANH", "EXP", "GELU", "MEAN", "SUM", "LOG", "POW", "CONV_3D", "CONV_2D", "FULLY_CONNECTED", "BATCH_MATMUL"}  # on real numbers, as the C library or the order of a sum has it
+# Operators whose results on real numbers depend on the C library or on the order of a sum.
+LIBRARY = {"SOFTMAX", "LOGISTIC", "TANH", "EXP", "GELU", "LOG", "POW"} | {"MEAN", "SUM", "CONV_2D", "CONV_3D", "FULLY_CONNECTED", "BATCH_MATMUL"}
 
 
 def interpreter(path, reference):
@@ -43,24 +45,35 @@ BORDERS = {
 }
 
 
+def quantized(reals, detail):
+    """Codes of an input, as QUANTIZE computes them: a division in float32, and half away from zero."""
+    (scale, zero), range_ = detail["quantization"], np.iinfo(detail["dtype"])
+    steps = reals.astype(np.float32) / np.float32(scale)
+    return np.clip(np.trunc(steps + np.copysign(np.float32(0.5), steps)) + zero, range_.min, range_.max)
+
+
+def dequantized(codes, detail):
+    scale, zero = detail["quantization"]
+    return np.float32(scale) * (codes.astype(np.int32) - zero).astype(np.float32)
+
+
+def fed(sample, detail, codes):
+    """A sample as an input of the file takes it. Images of codes have their channels last."""
+    if codes and len(detail["shape"]) >= 4:
+        sample = np.moveaxis(sample, 1 - len(detail["shape"]), -1)
+    sample = sample.reshape(detail["shape"])
+    return (quantized(sample, detail) if codes else sample).astype(detail["dtype"])
+
+
 def outputs(run, feed, codes):
     (given,) = run.get_input_details()
-    if codes and len(given["shape"]) >= 4:
-        feed = np.moveaxis(feed, 1 - len(given["shape"]), -1)
-    feed = feed.reshape(given["shape"])
-    if codes:
-        # As QUANTIZE computes it: a division in float32, and half away from zero.
-        (scale, zero), range_ = given["quantization"], np.iinfo(given["dtype"])
-        steps = feed.astype(np.float32) / np.float32(scale)
-        feed = np.clip(np.trunc(steps + np.copysign(np.float32(0.5), steps)) + zero, range_.min, range_.max)
-    run.set_tensor(given["index"], feed.astype(given["dtype"]))
+    run.set_tensor(given["index"], fed(feed, given, codes))
     run.invoke()
     results = []
     for detail in run.get_output_details():
         result = run.get_tensor(detail["index"]).copy()
         if codes:
-            scale, zero = detail["quantization"]
-            result = np.float32(scale) * (result.astype(np.int32) - zero).astype(np.float32)
+            result = dequantized(result, detail)
         results.append(np.moveaxis(result, -1, 1) if codes and result.ndim >= 4 else result)
     return results
 

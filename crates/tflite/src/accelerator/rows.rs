@@ -19,20 +19,36 @@ enum Features {
 struct Row {
     name: &'static str,
     features: Features,
-    /// True if the operator may have tensors without scales.
-    without_grids: bool,
+    /// True if every feature map needs a scale.
+    needs_scales: bool,
     u55: Option<&'static [Check]>,
     u85: Option<&'static [Check]>,
 }
 
-macro_rules! rows {
-    ($($name:ident $features:expr, $(($without:ident))? u55 $u55:expr, u85 $u85:expr;)*) => { &[$(Row {
-        name: stringify!($name),
-        features: $features,
-        without_grids: false $(|| { stringify!($without); true })?,
-        u55: $u55,
-        u85: $u85,
-    }),*] };
+/// An operator whose feature maps all need scales.
+const fn row(
+    name: &'static str,
+    features: Features,
+    u55: Option<&'static [Check]>,
+    u85: Option<&'static [Check]>,
+) -> Row {
+    Row {
+        name,
+        features,
+        needs_scales: true,
+        u55,
+        u85,
+    }
+}
+
+impl Row {
+    /// The same operator, which may have tensors without scales.
+    const fn without_scales(self) -> Row {
+        Row {
+            needs_scales: false,
+            ..self
+        }
+    }
 }
 
 const NARROW: Option<&[Check]> = Some(&[checks::no_32_bits]);
@@ -46,72 +62,199 @@ const LARGE_BIAS: Check = checks::wide_bias::<281474976710655>;
 const LARGE_SUM: Check = checks::weight_sum::<8323072, 2130706432>;
 const LARGE: Option<&[Check]> = Some(&[checks::weights, LARGE_BIAS, LARGE_SUM]);
 
-const ROWS: &[Row] = rows! {
-    ABS ONE, u55 NARROW, u85 ANY;
-    ADD TWO, u55 ANY, u85 ANY;
-    ARG_MAX ONE, (without) u55 Some(&[checks::arg_max]), u85 ANY;
-    AVERAGE_POOL_2D ONE, u55 Some(&[checks::no_32_bits, checks::average_window, checks::wide_strides]), u85 Some(&[checks::average_window]);
-    BATCH_MATMUL TWO, u55 Some(&[checks::matmul]), u85 ANY;
-    CAST ONE, u55 None, u85 ANY;
-    CONCATENATION Features::All, u55 NARROW, u85 ANY;
-    CONV_2D ONE, u55 Some(&[checks::no_32_bits, checks::weights, SMALL_BIAS, checks::wide_strides, SMALL_SUM]), u85 LARGE;
-    DEPTHWISE_CONV_2D ONE, u55 Some(&[checks::no_32_bits, checks::weights, SMALL_BIAS, checks::strides, SMALL_SUM]), u85 LARGE;
-    DIV TWO, u55 None, u85 ANY;
-    ELU ONE, u55 Some(&[checks::int8_only]), u85 Some(&[checks::int8_only]);
-    EQUAL TWO, u55 None, u85 ANY;
-    EXP ONE, u55 NARROW, u85 ANY;
-    EXPAND_DIMS ONE, (without) u55 ANY, u85 ANY;
-    FULLY_CONNECTED ONE, u55 Some(&[checks::weights, SMALL_BIAS, SMALL_SUM]), u85 LARGE;
-    GATHER ONE, (without) u55 None, u85 Some(&[checks::gather_axis]);
-    GELU ONE, u55 Some(&[checks::int8_or_uint8]), u85 Some(&[checks::int8_or_uint8]);
-    GREATER TWO, u55 None, u85 ANY;
-    GREATER_EQUAL TWO, u55 None, u85 ANY;
-    HARD_SWISH ONE, u55 NARROW, u85 ANY;
-    LEAKY_RELU ONE, u55 NARROW, u85 ANY;
-    LESS TWO, u55 None, u85 ANY;
-    LESS_EQUAL TWO, u55 None, u85 ANY;
-    LOG ONE, u55 Some(&[checks::int8_or_int16]), u85 Some(&[checks::int8_or_int16]);
-    LOGISTIC ONE, u55 NARROW, u85 ANY;
-    MAXIMUM TWO, u55 Some(&[checks::no_32_bits, checks::same_grids]), u85 Some(&[checks::same_grids]);
-    MAX_POOL_2D ONE, u55 Some(&[checks::no_32_bits, checks::wide_strides, checks::pool_window]), u85 Some(&[checks::pool_window]);
-    MEAN ONE, u55 Some(&[checks::no_32_bits, checks::mean]), u85 Some(&[checks::mean]);
-    MINIMUM TWO, u55 Some(&[checks::no_32_bits, checks::same_grids]), u85 Some(&[checks::same_grids]);
-    MIRROR_PAD ONE, (without) u55 Some(&[checks::constant_parameters]), u85 Some(&[checks::constant_parameters]);
-    MUL TWO, u55 ANY, u85 ANY;
-    NEG ONE, u55 ANY, u85 ANY;
-    NOT_EQUAL TWO, u55 None, u85 ANY;
-    PACK Features::All, u55 NARROW, u85 ANY;
-    PAD ONE, (without) u55 Some(&[checks::no_32_bits, checks::constant_parameters]), u85 Some(&[checks::constant_parameters]);
-    PADV2 ONE, (without) u55 Some(&[checks::no_32_bits, checks::constant_parameters]), u85 Some(&[checks::constant_parameters]);
-    PRELU TWO, u55 NARROW, u85 ANY;
-    QUANTIZE ONE, (without) u55 NARROW, u85 ANY;
-    REDUCE_MAX ONE, u55 NARROW, u85 ANY;
-    REDUCE_MIN ONE, u55 NARROW, u85 ANY;
-    RELU ONE, u55 NARROW, u85 ANY;
-    RELU6 ONE, u55 NARROW, u85 ANY;
-    RELU_0_TO_1 ONE, u55 NARROW, u85 ANY;
-    RELU_N1_TO_1 ONE, u55 NARROW, u85 ANY;
-    RESHAPE ONE, u55 ANY, u85 ANY;
-    RESIZE_BILINEAR ONE, u55 Some(&[checks::no_32_bits, checks::small_resize::<true>]), u85 Some(&[checks::large_resize::<true>]);
-    RESIZE_NEAREST_NEIGHBOR ONE, u55 Some(&[checks::no_32_bits, checks::small_resize::<false>]), u85 Some(&[checks::large_resize::<false>]);
-    RSQRT ONE, u55 Some(&[checks::operand_int8_or_int16]), u85 Some(&[checks::operand_int8_or_int16]);
-    SELECT Features::First(3), (without) u55 None, u85 ANY;
-    SELECT_V2 Features::First(3), (without) u55 None, u85 ANY;
-    SLICE ONE, u55 Some(&[checks::no_32_bits, checks::constant_parameters]), u85 Some(&[checks::constant_parameters]);
-    SOFTMAX ONE, u55 Some(&[checks::no_32_bits, checks::softmax_positions]), u85 Some(&[checks::softmax_positions]);
-    SPLIT Features::At(1), u55 NARROW, u85 ANY;
-    SPLIT_V ONE, u55 NARROW, u85 ANY;
-    SQUARED_DIFFERENCE TWO, u55 NARROW, u85 ANY;
-    SQUEEZE ONE, u55 ANY, u85 ANY;
-    STRIDED_SLICE ONE, u55 Some(&[checks::no_32_bits, checks::constant_parameters, checks::slice_strides]), u85 Some(&[checks::constant_parameters, checks::slice_strides]);
-    SUB TWO, u55 ANY, u85 ANY;
-    SUM ONE, u55 ANY, u85 ANY;
-    TANH ONE, u55 NARROW, u85 ANY;
-    TILE ONE, u55 NARROW, u85 ANY;
-    TRANSPOSE ONE, (without) u55 Some(&[checks::constant_parameters, checks::eight_axes, checks::small_transpose]), u85 Some(&[checks::constant_parameters, checks::eight_axes]);
-    TRANSPOSE_CONV Features::At(2), u55 Some(&[checks::weights, SMALL_BIAS, checks::transposed_shape, checks::transposed_strides, SMALL_SUM]), u85 Some(&[checks::weights, LARGE_BIAS, checks::transposed_shape, LARGE_SUM]);
-    UNPACK ONE, u55 NARROW, u85 ANY;
-};
+const ROWS: &[Row] = &[
+    row("ABS", ONE, NARROW, ANY),
+    row("ADD", TWO, ANY, ANY),
+    row("ARG_MAX", ONE, Some(&[checks::arg_max]), ANY).without_scales(),
+    row(
+        "AVERAGE_POOL_2D",
+        ONE,
+        Some(&[checks::no_32_bits, checks::average_window, checks::wide_strides]),
+        Some(&[checks::average_window]),
+    ),
+    row("BATCH_MATMUL", TWO, Some(&[checks::matmul]), ANY),
+    row("CAST", ONE, None, ANY),
+    row("CONCATENATION", Features::All, NARROW, ANY),
+    row(
+        "CONV_2D",
+        ONE,
+        Some(&[
+            checks::no_32_bits,
+            checks::weights,
+            SMALL_BIAS,
+            checks::wide_strides,
+            SMALL_SUM,
+        ]),
+        LARGE,
+    ),
+    row(
+        "DEPTHWISE_CONV_2D",
+        ONE,
+        Some(&[
+            checks::no_32_bits,
+            checks::weights,
+            SMALL_BIAS,
+            checks::strides,
+            SMALL_SUM,
+        ]),
+        LARGE,
+    ),
+    row("DIV", TWO, None, ANY),
+    row("ELU", ONE, Some(&[checks::int8_only]), Some(&[checks::int8_only])),
+    row("EQUAL", TWO, None, ANY),
+    row("EXP", ONE, NARROW, ANY),
+    row("EXPAND_DIMS", ONE, ANY, ANY).without_scales(),
+    row(
+        "FULLY_CONNECTED",
+        ONE,
+        Some(&[checks::weights, SMALL_BIAS, SMALL_SUM]),
+        LARGE,
+    ),
+    row("GATHER", ONE, None, Some(&[checks::gather_axis])).without_scales(),
+    row(
+        "GELU",
+        ONE,
+        Some(&[checks::int8_or_uint8]),
+        Some(&[checks::int8_or_uint8]),
+    ),
+    row("GREATER", TWO, None, ANY),
+    row("GREATER_EQUAL", TWO, None, ANY),
+    row("HARD_SWISH", ONE, NARROW, ANY),
+    row("LEAKY_RELU", ONE, NARROW, ANY),
+    row("LESS", TWO, None, ANY),
+    row("LESS_EQUAL", TWO, None, ANY),
+    row(
+        "LOG",
+        ONE,
+        Some(&[checks::int8_or_int16]),
+        Some(&[checks::int8_or_int16]),
+    ),
+    row("LOGISTIC", ONE, NARROW, ANY),
+    row(
+        "MAXIMUM",
+        TWO,
+        Some(&[checks::no_32_bits, checks::same_grids]),
+        Some(&[checks::same_grids]),
+    ),
+    row(
+        "MAX_POOL_2D",
+        ONE,
+        Some(&[checks::no_32_bits, checks::wide_strides, checks::pool_window]),
+        Some(&[checks::pool_window]),
+    ),
+    row(
+        "MEAN",
+        ONE,
+        Some(&[checks::no_32_bits, checks::mean]),
+        Some(&[checks::mean]),
+    ),
+    row(
+        "MINIMUM",
+        TWO,
+        Some(&[checks::no_32_bits, checks::same_grids]),
+        Some(&[checks::same_grids]),
+    ),
+    row(
+        "MIRROR_PAD",
+        ONE,
+        Some(&[checks::constant_parameters]),
+        Some(&[checks::constant_parameters]),
+    )
+    .without_scales(),
+    row("MUL", TWO, ANY, ANY),
+    row("NEG", ONE, ANY, ANY),
+    row("NOT_EQUAL", TWO, None, ANY),
+    row("PACK", Features::All, NARROW, ANY),
+    row(
+        "PAD",
+        ONE,
+        Some(&[checks::no_32_bits, checks::constant_parameters]),
+        Some(&[checks::constant_parameters]),
+    )
+    .without_scales(),
+    row(
+        "PADV2",
+        ONE,
+        Some(&[checks::no_32_bits, checks::constant_parameters]),
+        Some(&[checks::constant_parameters]),
+    )
+    .without_scales(),
+    row("PRELU", TWO, NARROW, ANY),
+    row("QUANTIZE", ONE, NARROW, ANY).without_scales(),
+    row("REDUCE_MAX", ONE, NARROW, ANY),
+    row("REDUCE_MIN", ONE, NARROW, ANY),
+    row("RELU", ONE, NARROW, ANY),
+    row("RELU6", ONE, NARROW, ANY),
+    row("RELU_0_TO_1", ONE, NARROW, ANY),
+    row("RELU_N1_TO_1", ONE, NARROW, ANY),
+    row("RESHAPE", ONE, ANY, ANY),
+    row(
+        "RESIZE_BILINEAR",
+        ONE,
+        Some(&[checks::no_32_bits, checks::small_resize::<true>]),
+        Some(&[checks::large_resize::<true>]),
+    ),
+    row(
+        "RESIZE_NEAREST_NEIGHBOR",
+        ONE,
+        Some(&[checks::no_32_bits, checks::small_resize::<false>]),
+        Some(&[checks::large_resize::<false>]),
+    ),
+    row(
+        "RSQRT",
+        ONE,
+        Some(&[checks::operand_int8_or_int16]),
+        Some(&[checks::operand_int8_or_int16]),
+    ),
+    row("SELECT", Features::First(3), None, ANY).without_scales(),
+    row("SELECT_V2", Features::First(3), None, ANY).without_scales(),
+    row(
+        "SLICE",
+        ONE,
+        Some(&[checks::no_32_bits, checks::constant_parameters]),
+        Some(&[checks::constant_parameters]),
+    ),
+    row(
+        "SOFTMAX",
+        ONE,
+        Some(&[checks::no_32_bits, checks::softmax_positions]),
+        Some(&[checks::softmax_positions]),
+    ),
+    row("SPLIT", Features::At(1), NARROW, ANY),
+    row("SPLIT_V", ONE, NARROW, ANY),
+    row("SQUARED_DIFFERENCE", TWO, NARROW, ANY),
+    row("SQUEEZE", ONE, ANY, ANY),
+    row(
+        "STRIDED_SLICE",
+        ONE,
+        Some(&[checks::no_32_bits, checks::constant_parameters, checks::slice_strides]),
+        Some(&[checks::constant_parameters, checks::slice_strides]),
+    ),
+    row("SUB", TWO, ANY, ANY),
+    row("SUM", ONE, ANY, ANY),
+    row("TANH", ONE, NARROW, ANY),
+    row("TILE", ONE, NARROW, ANY),
+    row(
+        "TRANSPOSE",
+        ONE,
+        Some(&[checks::constant_parameters, checks::eight_axes, checks::small_transpose]),
+        Some(&[checks::constant_parameters, checks::eight_axes]),
+    )
+    .without_scales(),
+    row(
+        "TRANSPOSE_CONV",
+        Features::At(2),
+        Some(&[
+            checks::weights,
+            SMALL_BIAS,
+            checks::transposed_shape,
+            checks::transposed_strides,
+            SMALL_SUM,
+        ]),
+        Some(&[checks::weights, LARGE_BIAS, checks::transposed_shape, LARGE_SUM]),
+    ),
+    row("UNPACK", ONE, NARROW, ANY),
+];
 
 /// The operators whose weights may have a scale for each channel.
 const PER_CHANNEL: &[&str] = &["CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV"];
@@ -159,7 +302,7 @@ fn of_feature(tensor: &Tensor, accelerator: Accelerator, row: &Row) -> Option<St
     if tensor.shape.iter().any(|&extent| extent < 0) || (!tensor.has_shape && tensor.data.is_none()) {
         return Some(format!("the shape of `{}` is not fixed", tensor.name));
     }
-    if !tensor.has_scale && !row.without_grids && ty != "BOOL" {
+    if !tensor.has_scale && row.needs_scales && ty != "BOOL" {
         return Some(format!("`{}` has no scale", tensor.name));
     }
     let channels = tensor.grid.as_ref().is_some_and(|grid| grid.as_tensor().is_none());

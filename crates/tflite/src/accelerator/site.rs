@@ -55,33 +55,38 @@ impl<'a> Site<'a> {
             [1, 2].map(|axis| kernel.and_then(|kernel| kernel.get(axis).copied()).unwrap_or_default())
         };
         let number = |number: planus::Result<i32>| i64::from(number.unwrap_or_default());
-        let is_valid = |padding: planus::Result<Padding>| padding.is_ok_and(|padding| padding == Padding::Valid);
-        Some(match self.options.as_ref()? {
-            BuiltinOptions::Conv2DOptions(options) => Window {
-                kernel: of_weights(),
-                strides: [options.stride_h(), options.stride_w()].map(number),
-                dilations: [options.dilation_h_factor(), options.dilation_w_factor()].map(number),
-                is_valid: is_valid(options.padding()),
-            },
-            BuiltinOptions::DepthwiseConv2DOptions(options) => Window {
-                kernel: of_weights(),
-                strides: [options.stride_h(), options.stride_w()].map(number),
-                dilations: [options.dilation_h_factor(), options.dilation_w_factor()].map(number),
-                is_valid: is_valid(options.padding()),
-            },
-            BuiltinOptions::TransposeConvOptions(options) => Window {
-                kernel: of_weights(),
-                strides: [options.stride_h(), options.stride_w()].map(number),
-                dilations: [1, 1],
-                is_valid: is_valid(options.padding()),
-            },
-            BuiltinOptions::Pool2DOptions(options) => Window {
-                kernel: [options.filter_height(), options.filter_width()].map(number),
-                strides: [options.stride_h(), options.stride_w()].map(number),
-                dilations: [1, 1],
-                is_valid: is_valid(options.padding()),
-            },
+        let (kernel, strides, dilations, padding) = match self.options.as_ref()? {
+            BuiltinOptions::Conv2DOptions(options) => (
+                of_weights(),
+                [options.stride_h(), options.stride_w()],
+                [options.dilation_h_factor(), options.dilation_w_factor()],
+                options.padding(),
+            ),
+            BuiltinOptions::DepthwiseConv2DOptions(options) => (
+                of_weights(),
+                [options.stride_h(), options.stride_w()],
+                [options.dilation_h_factor(), options.dilation_w_factor()],
+                options.padding(),
+            ),
+            BuiltinOptions::TransposeConvOptions(options) => (
+                of_weights(),
+                [options.stride_h(), options.stride_w()],
+                [Ok(1), Ok(1)],
+                options.padding(),
+            ),
+            BuiltinOptions::Pool2DOptions(options) => (
+                [options.filter_height(), options.filter_width()].map(number),
+                [options.stride_h(), options.stride_w()],
+                [Ok(1), Ok(1)],
+                options.padding(),
+            ),
             _ => return None,
+        };
+        Some(Window {
+            kernel,
+            strides: strides.map(number),
+            dilations: dilations.map(number),
+            is_valid: padding.is_ok_and(|padding| padding == Padding::Valid),
         })
     }
 }

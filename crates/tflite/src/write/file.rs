@@ -61,10 +61,7 @@ impl File {
             };
             tensors.push(encode_tensor(tensor, buffer));
         }
-        let names = |tensors: &'_ [(String, i32)]| tensors.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
-        let [inputs, outputs] = [names(&self.inputs), names(&self.outputs)];
-        let [inputs, outputs] = [&inputs, &outputs].map(|names| names.iter().map(String::as_str).collect::<Vec<_>>());
-        let metadata = about.encode(&inputs, &outputs)?;
+        let metadata = about.encode(&self.inputs, &self.outputs)?;
         buffers.push(Table::default().with(0, Field::Bytes(metadata.into())));
         let metadata = Table::default()
             .with(0, Field::Text(NAME.into()))

@@ -36,14 +36,14 @@ pub(super) const NAME: &str = "TFLITE_METADATA";
 const LABELS: &str = "labels.txt";
 
 impl About {
-    /// The flatbuffer. `inputs` and `outputs` are the names of the graph's inputs and outputs.
-    pub(super) fn encode(&self, inputs: &[&str], outputs: &[&str]) -> Result<Vec<u8>, TooLarge> {
+    /// The flatbuffer. `inputs` and `outputs` are the graph's inputs and outputs, each with its name.
+    pub(super) fn encode(&self, inputs: &[(String, i32)], outputs: &[(String, i32)]) -> Result<Vec<u8>, TooLarge> {
         let named = |name: &str| Table::default().with(0, Field::Text(name.to_owned()));
-        let input = |(at, name): (usize, &&str)| match self.inputs.get(at) {
+        let input = |(at, (name, _)): (usize, &(String, i32))| match self.inputs.get(at) {
             Some(about) => about.describe(named(name)),
             None => named(name),
         };
-        let output = |(at, name): (usize, &&str)| match self.labels.is_some() && at == 0 {
+        let output = |(at, (name, _)): (usize, &(String, i32))| match self.labels.is_some() && at == 0 {
             // 2: the file has labels of an axis.
             true => named(name).with(6, Field::Tables(vec![named(LABELS).byte(2, 2, 0)])),
             false => named(name),

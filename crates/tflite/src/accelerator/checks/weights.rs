@@ -2,7 +2,6 @@
 
 use super::unless;
 use crate::accelerator::site::Site;
-use crate::graph::Tensor;
 use crate::schema::BuiltinOptions;
 use strait_core::QuantParams;
 
@@ -46,42 +45,31 @@ pub(in crate::accelerator) fn wide_bias<const MOST: i64>(site: &Site<'_>) -> Opt
 }
 
 /// For each channel of the result, the sum of the weights' magnitudes is at most `BYTE` for operands of 8 bits, and
-/// `SHORT` for operands of 16 bits.
+/// `SHORT` for 16.
 pub(in crate::accelerator) fn weight_sum<const BYTE: u64, const SHORT: u64>(site: &Site<'_>) -> Option<String> {
     let (x, weights) = (site.input(0)?, site.input(1)?);
     let most = if x.type_name() == "INT16" { SHORT } else { BYTE };
-    let data = weights.data.as_ref()?;
-    let zero = weights
-        .grid
-        .as_ref()
-        .and_then(QuantParams::as_tensor)
-        .map_or(0, |(_, zero)| zero);
-    let signed = weights.type_name() == "INT8";
-    let magnitude = |byte: &u8| {
-        let code = if signed {
-            i64::from(byte.cast_signed())
+    let (data, extents) = (weights.data.as_ref()?, weights.extents());
+    let zero = weights.grid.as_ref().and_then(QuantParams::as_tensor);
+    let zero = zero.map_or(0, |(_, zero)| i64::from(zero));
+    let is_signed = weights.type_name() == "INT8";
+    // The channels of the result are the first axis of the weights, and the last one in a depthwise convolution.
+    let is_last = matches!(site.options, Some(BuiltinOptions::DepthwiseConv2DOptions(_)));
+    let channels = if is_last { extents.last() } else { extents.first() };
+    let channels = channels.and_then(|&channels| usize::try_from(channels).ok());
+    let channels = channels.unwrap_or(1).clamp(1, data.len().max(1));
+    let row = data.len().div_ceil(channels).max(1);
+    let mut sums = vec![0u64; channels];
+    for (at, &byte) in data.iter().enumerate() {
+        let code = if is_signed {
+            byte.cast_signed().into()
         } else {
-            i64::from(*byte)
+            i64::from(byte)
         };
-        (code - i64::from(zero)).unsigned_abs()
-    };
-    // Each channel of the result has a row of weights, except in a depthwise convolution.
-    let channels = match site.options {
-        Some(BuiltinOptions::DepthwiseConv2DOptions(_)) => return depthwise_sum(data, weights, most, magnitude),
-        _ => weights.extents().first().copied().unwrap_or(1),
-    };
-    let row = (data.len() / usize::try_from(channels).unwrap_or(1).max(1)).max(1);
-    data.chunks(row).find_map(|row| {
-        let sum: u64 = row.iter().map(magnitude).sum();
-        (sum > most).then(|| format!("the magnitudes of a channel's weights have the sum {sum}, more than {most}"))
-    })
-}
-
-fn depthwise_sum(data: &[u8], weights: &Tensor, most: u64, magnitude: impl Fn(&u8) -> u64) -> Option<String> {
-    let channels = weights.extents().last().copied().unwrap_or(1);
-    let channels = usize::try_from(channels).unwrap_or(1).clamp(1, data.len().max(1));
-    (0..channels).find_map(|channel| {
-        let sum: u64 = data.iter().skip(channel).step_by(channels).map(&magnitude).sum();
-        (sum > most).then(|| format!("the magnitudes of a channel's weights have the sum {sum}, more than {most}"))
-    })
+        sums[if is_last { at % channels } else { at / row }] += (code - zero).unsigned_abs();
+    }
+    let sum = sums.into_iter().find(|&sum| sum > most)?;
+    Some(format!(
+        "the magnitudes of a channel's weights have the sum {sum}, more than {most}"
+    ))
 }
