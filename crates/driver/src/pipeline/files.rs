@@ -126,6 +126,11 @@ fn unwritten(path: &str, error: &dyn Display) -> TargetError {
     }
 }
 
+/// The error for a model that a format cannot express.
+pub(super) fn refused(text: String) -> TargetError {
+    TargetError::Refused(Reason::new(ReasonCode::Foreign, text))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -239,9 +244,4 @@ data @v: f32[60,3] = random 2
         };
         assert!(message.contains("and may have 100"), "{message}");
     }
-}
-
-/// The error for a model that a format cannot express.
-pub(super) fn refused(text: String) -> TargetError {
-    TargetError::Refused(Reason::new(ReasonCode::Foreign, text))
 }

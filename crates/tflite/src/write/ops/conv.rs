@@ -7,8 +7,6 @@ use super::window::{Padding, Window, both, padded, with_height};
 use strait_core::layout::Order;
 use strait_core::op::Conv;
 
-/// The numbers of the option tables.
-
 pub(super) fn conv(emitter: &mut Emitter<'_>, site: &Site<'_>, conv: &Conv) -> Result<(), Refused> {
     let image = emitter.image(site.node, 0)?;
     let image = with_height(emitter, image)?;
