@@ -54,6 +54,9 @@ def all_cases():
     yield from products()
     yield from layers_of_codes()
     yield from fused()
+    yield from heads()
+    yield from grouped_heads()
+    yield from packed_weights()
     image, grid = normal(1, 2, 5, 6), np.float32(0.7) * normal(1, 3, 4, 2)
     yield "grid_sample", own, "GridSample", [image, grid]
     yield "grid_sample_bicubic", own, "GridSample", [image, grid], {"mode": "bicubic", "padding_mode": "border", "align_corners": 1}
@@ -148,6 +151,139 @@ def fused():
         yield f"conv_{activation.lower()}", "own", "FusedConv", [x, w[:, :2], bias], {**wide, "activation": activation, **more}, [1, 2]
 
 
+def heads():
+    """Rotary embedding, and attention where each head has keys of its own."""
+    x, rows, angles = normal(2, 4, 3, 8), normal(2, 3, 32), [normal(12, 4), normal(12, 4)]
+    positions, first = np.int64([[3, 1, 4], [2, 7, 1]]), np.int64([5])
+    few = [table[:, :2].copy() for table in angles]
+    part = {"num_heads": 4, "rotary_embedding_dim": 4}
+    for name, inputs, attributes in (
+        ("", [x, positions, *angles], {}), ("_first", [x, first, *angles], {"interleaved": 1}),
+        ("_rows", [rows, positions, *angles], {}), ("_rows_first", [rows, first, *angles], {"num_heads": 4, "scale": 0.5}),
+        ("_part", [x, positions, *few], {**part, "interleaved": 1}), ("_rows_part", [rows, positions, *few], part),
+    ):  # fmt: skip
+        yield f"rotary{name}", "own", "RotaryEmbedding", inputs, attributes, [2, 3]
+    query, key, value, bias = normal(2, 3, 32), normal(2, 5, 32), normal(2, 5, 48), normal(112)
+    four = {"num_heads": 4}
+
+    def heads_of(name, inputs, attributes={}, constants=[], results=1):
+        return f"heads{name}", "own", "MultiHeadAttention", inputs, {**four, **attributes}, constants, results
+
+    masks = np.int32([[1, 1, 0, 1, 0], [0, 0, 1, 1, 1]]), np.int32([5, 3]), np.ones((2, 3, 5), np.int32)
+    masks[2][:, 1, 2:] = 0
+    yield heads_of("", [query, key, value])
+    yield heads_of("_scale", [query, key, value, bias], {"scale": 0.25}, [3])
+    for name, mask in zip(["", "_lengths", "_each"], masks):
+        yield heads_of(f"_mask{name}", [query, key, value, None, mask])
+    yield heads_of("_mask_value", [query, key, value, None, masks[0]], {"mask_filter_value": -1.5})
+    for name, shape in (("", (2, 4)), ("_broadcast", (1, 4)), ("_broadcast_heads", (1, 1))):
+        yield heads_of(f"_summand{name}", [query, key, value, None, None, normal(*shape, 3, 5)])
+    yield heads_of("_all", [query, key, value, bias, masks[0], normal(1, 4, 3, 5)], {"mask_filter_value": -3.0}, [3])
+    new, past = [normal(2, 3, 32), normal(2, 3, 32)], [normal(2, 4, 4, 8), normal(2, 4, 4, 8)]
+    yield heads_of("_unidirectional", [query, *new], {"unidirectional": 1}, [], 3)
+    yield heads_of("_past", [query, *new, None, None, None, *past], {}, [], 3)
+    yield heads_of("_past_unidirectional", [query, *new, None, np.int32([[1, 0, 1, 1, 1, 1, 1]] * 2), None, *past], {"unidirectional": 1}, [], 3)
+    one = [array[:, :1].copy() for array in (query, *new)]
+    yield heads_of("_past_one", [*one, bias[:96], None, None, *past], {"unidirectional": 1}, [3], 3)
+    yield heads_of("_cross", [query, *past])
+
+
+def grouped_heads():
+    """A prefill, and steps after a past: one that fits exactly, one with more room, and one whose length is an input."""
+    query, key, value = normal(2, 5, 64), normal(2, 5, 32), normal(2, 5, 32)
+    packed = np.concatenate([query, key, value], 2)
+    angles = [normal(12, 8), normal(12, 8)]
+    past = [normal(2, 2, 6, 16), normal(2, 2, 6, 16)]
+    one = [array[:, :1].copy() for array in (query, key, value)]
+    first, after = [np.int32([4, 4]), np.int32([5])], [np.int32([6, 6]), np.int32([7])]
+    rotary = {"do_rotary": 1}
+
+    def groups(name, inputs, attributes={}, late=False, results=3):
+        constants = [k for k in ((6, 7, 8) if late else (5, 6, 7, 8)) if k < len(inputs) and inputs[k] is not None]
+        attributes = {"num_heads": 4, "kv_num_heads": 2, **attributes}
+        return f"groups{name}", "own", "GroupQueryAttention", inputs, attributes, constants, results
+
+    prefill = [query, key, value, None, None, *first]
+    none = [None] * 3
+    yield groups("", prefill)
+    yield groups("_scale", prefill, {"scale": 0.25, "softcap": 0.5})
+    yield groups("_rotary", [*prefill, *angles], rotary)
+    yield groups("_rotary_interleaved", [*prefill, *angles], {**rotary, "rotary_interleaved": 1})
+    yield groups("_packed", [packed, *none, None, *first, *angles], rotary)
+    yield groups("_window", prefill, {"local_window_size": 2})
+    yield groups("_all_seen", prefill, {"causal": 0})
+    yield groups("_summand", [*prefill, *none, normal(1, 4, 5, 5)])
+    yield groups("_sink", [*prefill, *none, None, normal(4)])
+    yield groups("_smooth", prefill, {"smooth_softmax": 1})
+    yield groups("_only", prefill, {}, False, 1)
+    yield groups("_late", [*prefill, *angles], rotary, True)
+    yield groups("_room", [query, key, value, *past, *first])
+    for name, late in (("", False), ("_late", True)):
+        yield groups(f"_past{name}", [*one, *past, *after], {}, late)
+        yield groups(f"_past_rotary{name}", [*one, *past, *after, *angles], rotary, late)
+        yield groups(f"_past_window{name}", [*one, *past, *after], {"local_window_size": 3}, late)
+        yield groups(f"_past_ragged{name}", [*one, *past, np.int32([6, 4]), after[1], *angles], rotary, late)
+        yield groups(f"_past_room{name}", [*one, *past, np.int32([4, 3]), np.int32([5]), *angles], rotary, late)
+        several = [array[:1, :3].copy() for array in (query, key, value)]
+        one_past = [array[:1].copy() for array in past]
+        yield groups(f"_past_several{name}", [*several, *one_past, np.int32([8]), np.int32([9]), *angles], {**rotary, "local_window_size": 4}, late)
+    yield groups("_past_packed", [packed[:, :1].copy(), None, None, *past, *after, *angles], rotary)
+
+
+def packed_weights():
+    """Products with packed weights, whose scales may be negative, and rows of packed tables."""
+    x = normal(2, 3, 64)
+
+    def weights(name, bits, block, inner, zeros=None, bias=False, attributes={}, positive=True):
+        blocks = -(-inner // block)
+        packed = codes(0, 256, np.uint8, 10, blocks, block * bits // 8)
+        scales = np.abs(normal(10, blocks)) / 8 if positive else normal(10, blocks) / 8
+        given = None
+        if zeros == "packed":
+            given = codes(0, 256, np.uint8, 10, -(-blocks * bits // 8))
+        elif zeros == "float":
+            given = codes(0, 16, np.float32, 10, blocks) + np.float32(0.25)
+        inputs = [x[..., :inner].copy(), packed, scales, given, None, normal(10) if bias else None]
+        while inputs[-1] is None:
+            inputs.pop()
+        attributes = {"K": inner, "N": 10, "bits": bits, "block_size": block, **attributes}
+        return f"nbits_{name}", "own", "MatMulNBits", inputs, attributes, [k for k in range(1, len(inputs)) if inputs[k] is not None]
+
+    for bits in (4, 8):
+        yield weights(f"{bits}", bits, 16, 64)
+        yield weights(f"{bits}_zeros", bits, 16, 48, "packed")
+        if bits == 4:  # ONNX Runtime computes zero points of floats only here
+            yield weights("4_float_zeros", bits, 32, 64, "float")
+        yield weights(f"{bits}_bias", bits, 32, 64, "packed", True, {"accuracy_level": 1})
+        yield weights(f"{bits}_negative", bits, 32, 64, None, False, {}, False)
+        yield weights(f"{bits}_uneven", bits, 32, 56, "packed")
+        yield weights(f"{bits}_rows", bits, 64, 64)
+    at = np.int64([[0, 6], [3, 3]])
+    for kind, bits, low, high in (("int4", 4, -8, 8), ("uint4", 4, 0, 16)):
+        element = getattr(onnx.TensorProto, kind.upper())
+        table = [helper.make_tensor(name, element, shape, codes(low, high, np.int8, *shape).ravel()) for name, shape in (("t", [7, 3, 32]), ("z", [7, 3, 2]))]
+        scales = np.abs(normal(7, 3, 2))
+        gathered = {"block_size": 16, "quantize_axis": 2}
+        yield f"gather_{kind}", "own", "GatherBlockQuantized", [table[0], at, scales], gathered, [0, 2]
+        yield f"gather_{kind}_zeros", "own", "GatherBlockQuantized", [table[0], at % 3, scales, table[1]], {**gathered, "gather_axis": 1}, [0, 2, 3]
+    for bits in (4, 8):
+        table = codes(0, 256, np.uint8, 7, 48 * bits // 8)
+        scales, zeros = np.abs(normal(7, 3)), codes(0, 256, np.uint8, 7, 2 if bits == 4 else 3)
+        gathered = {"block_size": 16, "bits": bits}
+        yield f"gather_bytes_{bits}", "own", "GatherBlockQuantized", [table, at, scales], gathered, [0, 2]
+        yield f"gather_bytes_{bits}_zeros", "own", "GatherBlockQuantized", [table, at.astype(np.int32), scales, zeros], gathered, [0, 2, 3]
+
+
+def tensor_of(value, name):
+    """A tensor of an array, or a tensor that is already one, for types that NumPy does not have."""
+    if isinstance(value, onnx.TensorProto):
+        copy = onnx.TensorProto()
+        copy.CopyFrom(value)
+        copy.name = name
+        return copy
+    return numpy_helper.from_array(np.asarray(value), name)
+
+
 def model_of(domain, operator, inputs, attributes, constants, results):
     """A model of one node, whose outputs have the types that ONNX Runtime finds."""
     names = ["" if value is None else f"i{k}" for k, value in enumerate(inputs)]
@@ -156,7 +292,7 @@ def model_of(domain, operator, inputs, attributes, constants, results):
     if operator.startswith("Skip"):
         outputs = [name if k in (0, 3) else "" for k, name in enumerate(outputs)]
     node = helper.make_node(operator, names, outputs, domain=domain, **attributes)
-    tensors = {name: numpy_helper.from_array(np.asarray(value), name) for name, value in zip(names, inputs) if name}
+    tensors = {name: tensor_of(value, name) for name, value in zip(names, inputs) if name}
     fixed = {f"i{k}" for k in constants}
     ports = [
         helper.make_tensor_value_info(name, tensor.data_type, tensor.dims)

@@ -125,7 +125,7 @@ fn with_past(reader: &mut OperatorReader<'_, '_>, x: Arg, past: usize, result: u
 }
 
 /// Repeats each head, so that `from` heads become `to` heads.
-fn repeated_heads(reader: &mut OperatorReader<'_, '_>, x: Arg, from: i64, to: i64) -> Result<Arg, Refusal> {
+pub(super) fn repeated_heads(reader: &mut OperatorReader<'_, '_>, x: Arg, from: i64, to: i64) -> Result<Arg, Refusal> {
     if from == to {
         return Ok(x);
     }
@@ -212,7 +212,7 @@ fn mask(reader: &mut OperatorReader<'_, '_>, keys: i64) -> Result<Arg, Refusal> 
 }
 
 /// 0 where the condition `seen` is true, and −∞ elsewhere.
-fn hidden_unless(reader: &mut OperatorReader<'_, '_>, seen: &Arg) -> Result<Arg, Refusal> {
+pub(super) fn hidden_unless(reader: &mut OperatorReader<'_, '_>, seen: &Arg) -> Result<Arg, Refusal> {
     let zero = Arg::Constant(reader.floats_of(&[], &[0.0])?);
     let hidden = Arg::Constant(reader.floats_of(&[], &[f32::NEG_INFINITY])?);
     reader.select(seen, &zero, &hidden)

@@ -10,12 +10,15 @@ mod data;
 mod elementwise;
 mod functions;
 mod generated;
+mod grouped_attention;
 mod index;
 mod logic;
 mod lp_pool;
 mod masks;
 mod matrix;
+mod multi_head_attention;
 mod normalization;
+mod packed_weights;
 mod pad;
 mod pool;
 mod pool_positions;
@@ -44,7 +47,7 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 
-const FAMILIES: [&[Row]; 35] = [
+const FAMILIES: [&[Row]; 38] = [
     functions_of_one::ROWS,
     control::ROWS,
     data::ROWS,
@@ -78,6 +81,9 @@ const FAMILIES: [&[Row]; 35] = [
     repeat::ROWS,
     rotary::ROWS,
     runtime::ROWS,
+    grouped_attention::ROWS,
+    multi_head_attention::ROWS,
+    packed_weights::ROWS,
     softmax::ROWS,
     state::ROWS,
 ];

@@ -6,7 +6,10 @@ use strait_core::op::{Concat, Gather, Op, Reshape};
 use strait_core::{Elem, ReasonCode};
 use strait_import::slice_along;
 
-pub(super) const ROWS: &[Row] = &[Row::new("RotaryEmbedding", 23, rotary_embedding)];
+pub(super) const ROWS: &[Row] = &[
+    Row::new("RotaryEmbedding", 23, rotary_embedding),
+    Row::of_runtime("RotaryEmbedding", of_runtime),
+];
 
 /// Rotates pairs of elements by angles: (cos·a − sin·b, sin·a + cos·b). If `interleaved` is true, the elements of a
 /// pair are neighbours; otherwise one is in the first half and the other in the second half. Elements from
@@ -36,7 +39,6 @@ fn rotary_embedding(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> 
         let text = format!("{turned} of {size} elements are turned; an even number of them is needed");
         return Err(Refusal::invalid(ReasonCode::Blocks, text));
     }
-    let half = turned / 2;
     let mut angle = |operand: usize| -> Result<Arg, Refusal> {
         let table = match reader.has(3) {
             true => {
@@ -48,9 +50,96 @@ fn rotary_embedding(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> 
         reader.unsqueezed(&table, &[head_axis])
     };
     let (cos, sin) = (angle(1)?, angle(2)?);
+    let (a, mut steps) = rotated(reader, &x, [cos, sin], turned, interleaved)?;
+    if rank == 3 {
+        let shape = smallvec![0, 0, -1];
+        steps.push((Reshape { shape }.into(), Vec::new()));
+    }
+    reader.finish_chain(a, steps)
+}
+
+/// Reads the operator of ONNX Runtime. Its positions are an operand: one for each element of the sequence, or only that
+/// of the first. The attribute `scale` does nothing in ONNX Runtime.
+fn of_runtime(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> {
+    reader.ignore(&["scale"]);
+    reader.only("is_packed_batching", 0)?;
+    let interleaved = reader.flag("interleaved")?;
+    let heads = reader.int("num_heads")?.unwrap_or(0);
+    let dim = reader.int("rotary_embedding_dim")?.unwrap_or(0);
+    let rank = reader.rank(0)?;
+    let turned = 2 * reader.extent(&Arg::Operand(2), 1)?;
+    if turned == 0 || (dim != 0 && dim != turned) || (dim != 0 && heads <= 0) {
+        let text = format!(
+            "`cos_cache` has angles for {turned} elements of a head, and `rotary_embedding_dim` is {dim} of {heads} heads"
+        );
+        return Err(Refusal::invalid(ReasonCode::Blocks, text));
+    }
+    let (x, head_axis, position_axis) = match rank {
+        4 => (Arg::Operand(0), 1, 2),
+        3 => {
+            let width = reader.extent(&Arg::Operand(0), 2)?;
+            let heads = if heads > 0 { heads } else { width / turned };
+            (reader.reshaped(&Arg::Operand(0), &[0, 0, heads, -1])?, 2, 1)
+        }
+        _ => {
+            return Err(Refusal::invalid(
+                ReasonCode::Axis,
+                format!("the operand has rank {rank}, 3 or 4 is needed"),
+            ));
+        }
+    };
+    let size = reader.extent(&x, 3)?;
+    if turned > size || (dim == 0 && turned != size) {
+        let text = format!("{turned} of {size} elements are turned; `rotary_embedding_dim` has to say so");
+        return Err(Refusal::invalid(ReasonCode::Blocks, text));
+    }
+    let positions = reader.indices(1)?;
+    let positions = match reader.rank(1)? {
+        2 => positions,
+        _ => {
+            let count = reader.extent(&x, position_axis)?;
+            let first = reader.reshaped(&positions, &[1, 1])?;
+            let rest = reader.counted(&[1, count.unsigned_abs()], count)?;
+            reader.plus(&first, &rest)?
+        }
+    };
+    let angles = angles(reader, [2, 3], &positions, head_axis)?;
+    let (a, mut steps) = rotated(reader, &x, angles, turned, interleaved)?;
+    if rank == 3 {
+        let shape = smallvec![0, 0, -1];
+        steps.push((Reshape { shape }.into(), Vec::new()));
+    }
+    reader.finish_chain(a, steps)
+}
+
+/// The rows of two tables, of cosines and sines, at these positions, with a new axis for the heads.
+pub(super) fn angles(
+    reader: &mut OperatorReader<'_, '_>,
+    tables: [usize; 2],
+    positions: &Arg,
+    head_axis: i64,
+) -> Result<[Arg; 2], Refusal> {
+    let mut of = |table: usize| -> Result<Arg, Refusal> {
+        let rows = reader.push(Gather { axis: 0 }, &[Arg::Operand(table), positions.clone()])?;
+        reader.unsqueezed(&rows, &[head_axis])
+    };
+    Ok([of(tables[0])?, of(tables[1])?])
+}
+
+/// Rotates the first `turned` elements along the last axis of `x`, which has rank 4. Returns a value and the ops that
+/// have to follow it.
+pub(super) fn rotated(
+    reader: &mut OperatorReader<'_, '_>,
+    x: &Arg,
+    [cos, sin]: [Arg; 2],
+    turned: i64,
+    interleaved: bool,
+) -> Result<(Arg, Vec<(Op, Vec<Arg>)>), Refusal> {
+    let size = reader.extent(x, 3)?;
+    let half = turned / 2;
     let moved = match turned == size {
         true => x.clone(),
-        false => reader.part(&x, 3, 0, turned)?,
+        false => reader.part(x, 3, 0, turned)?,
     };
     let (a, b) = match interleaved {
         true => (
@@ -74,14 +163,10 @@ fn rotary_embedding(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusal> 
         steps.push((Reshape { shape }.into(), Vec::new()));
     }
     if turned != size {
-        let rest = reader.part(&x, 3, turned, size)?;
+        let rest = reader.part(x, 3, turned, size)?;
         steps.push((Concat { axis: 3 }.into(), vec![rest]));
     }
-    if rank == 3 {
-        let shape = smallvec![0, 0, -1];
-        steps.push((Reshape { shape }.into(), Vec::new()));
-    }
-    reader.finish_chain(a, steps)
+    Ok((a, steps))
 }
 
 /// Every second element of the last axis, beginning with `start`. `count` is the number of these elements.
