@@ -11,6 +11,7 @@ mod make;
 mod operators;
 mod runtime;
 mod sequences;
+mod transformers;
 
 use super::*;
 use strait_core::Attribute;
