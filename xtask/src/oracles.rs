@@ -16,7 +16,7 @@ pub(crate) const COMMAND: crate::Command = crate::Command {
 const HELP: &str = "
 Holds the operators that we read against all that the onnx package defines.
 Runs ONNX's own node tests: read, planned and run in float, none may give something else than expected, and those of
-tests/onnx/passing.txt have to pass. The same of models of ONNX Runtime's own operators, with what ONNX Runtime computes of them.
+tests/onnx/passing.txt have to pass. The same of models of ONNX Runtime's own operators and of small decoders, with what ONNX Runtime computes of them.
 Holds our schema of TFLite against LiteRT's, and what we read of models of single operators against what LiteRT computes of them.
 Runs the TFLite files that we write of graphs and real models in LiteRT's reference kernels, which must give the bytes of `strait run`.
 Runs the ONNX files of quantized operators that we write of real models in ONNX Runtime, which must give the bytes of `strait run`.
@@ -183,13 +183,14 @@ fn write(text: &str) -> Result<(), String> {
     std::fs::write(workspace::root().join(PAGE), text).map_err(|error| format!("{PAGE}: {error}"))
 }
 
-/// Runs ONNX's node tests in one process, and models of ONNX Runtime's own operators in another. Scripts write the
-/// tests and models to the target folder first, once for each version of the packages.
+/// Runs ONNX's node tests in one process, models of ONNX Runtime's own operators in another, and small decoders in a
+/// third. Scripts write the tests and models to the target folder first, once for each version of the packages.
 fn node_tests(interpreter: &Path, arguments: &[String]) -> Outcome {
     let runner = workspace::build_example("node_tests")?;
     for (script, folder, list) in [
         ("node_tests.py", "node-tests", "passing.txt"),
         ("runtime_operators.py", "runtime-operators", "runtime.txt"),
+        ("decoders.py", "decoders", "decoders.txt"),
     ] {
         let folder = workspace::target().join(folder);
         process::run(python::script(interpreter, script).arg(&folder))?;
