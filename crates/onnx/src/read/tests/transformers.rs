@@ -133,7 +133,7 @@ fn grids(scales: &[f32], zeros: Option<TensorProto>) -> Vec<String> {
     let module = read(&model).unwrap();
     let grids = module.main().values().filter_map(|(_, value)| value.quant.clone());
     let told = grids.map(|grid| {
-        let (axis, block) = (grid.axis.unwrap_or(9), grid.block.map_or(0, |block| block.get()));
+        let (axis, block) = (grid.axis.unwrap_or(9), grid.block.map_or(0, std::num::NonZero::get));
         format!(
             "{:?} {axis} {block} {:?} {:?}",
             grid.codes,
