@@ -269,7 +269,7 @@ for _elements in (np.uint8, np.int8):
         quantize(_elements),
         concat(_elements),
         global_average_pool(_elements),
-        function("QLinearSigmoid", _elements, "nearest.v1, logistic", [], unit, QUOTIENT),
+        function("QLinearSigmoid", _elements, "onnxruntime.logistic.v1", ["nearest.v1, logistic"], unit),
         function("QLinearLeakyRelu", _elements, "onnxruntime.leaky_relu.v1", ["nearest leaky ReLU"], near),
     ]
 

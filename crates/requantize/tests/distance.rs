@@ -104,6 +104,7 @@ fn functions_of_one_code_are_as_near_as_the_document_says() {
         }),
         (D::LitertLeakyRelu, narrow.max(wide)),
         of(D::OnnxRuntimeLeakyRelu, i8, alpha, leaky, |s| (0.83 * s, 5)),
+        of(D::OnnxRuntimeLogistic, i8, Real::Sigmoid, logistic, |_| (0.0041, -120)),
         of(D::Nearest, i8, Real::Sigmoid, logistic, |_| (0.003, -128)),
     ]);
 }

@@ -5,8 +5,8 @@ use crate::rules::{Results, Rule};
 use std::error::Error;
 use strait_requantize::Rounding;
 use strait_requantize::function::{
-    FunctionError, LeakyReluTable, LogisticInt8, Nearest, Neighbours, Pointwise, Real, Resampled, Sampling, Softmax,
-    TanhInt8, resampled,
+    FunctionError, LeakyReluTable, LogisticInt8, LogisticTable, Nearest, Neighbours, Pointwise, Real, Resampled,
+    Sampling, Softmax, TanhInt8, resampled,
 };
 
 pub(crate) const RULES: &[(&str, Rule)] = &[
@@ -60,6 +60,16 @@ pub(crate) const RULES: &[(&str, Rule)] = &[
         c.pointwise(Ok(Pointwise::LeakyReluTable(LeakyReluTable {
             elements: c.out,
             alpha: c.parameter()?,
+            input_scale: c.input()?,
+            input_zp,
+            scale: c.output,
+            zp: c.zero,
+        })))
+    }),
+    ("onnxruntime.logistic.v1", |c| {
+        let (input_zp, _) = c.zero_pair()?;
+        c.pointwise(Ok(Pointwise::LogisticTable(LogisticTable {
+            elements: c.out,
             input_scale: c.input()?,
             input_zp,
             scale: c.output,

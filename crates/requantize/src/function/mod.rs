@@ -37,7 +37,8 @@ pub use interpolated::Interpolated;
 pub use layer_norm::{LayerNorm, LayerNormScales, Moments};
 pub use nearest::Nearest;
 pub use pointwise::{
-    HardSwishInt8, LeakyRelu, LeakyReluTable, LogisticInt8, Pointwise, PointwiseFacts, SigmoidInt16, TanhInt8,
+    HardSwishInt8, LeakyRelu, LeakyReluTable, LogisticInt8, LogisticTable, Pointwise, PointwiseFacts, SigmoidInt16,
+    TanhInt8,
 };
 pub use real::Real;
 pub use resampled::{Neighbours, Resampled, Sampling, resampled};
@@ -69,6 +70,8 @@ words! {
         LitertLeakyRelu = "litert.leaky_relu.v1",
         /// ONNX Runtime's QLinearLeakyRelu on uint8 and int8: a table of all codes, computed in `f32`.
         OnnxRuntimeLeakyRelu = "onnxruntime.leaky_relu.v1",
+        /// ONNX Runtime's QLinearSigmoid on uint8 and int8: a table of all codes, computed in `f32`.
+        OnnxRuntimeLogistic = "onnxruntime.logistic.v1",
         /// A layer normalization with exact sums. Its definition is Strait's own, not that of a runtime.
         LayerNorm = "strait.layer_norm.v1",
         /// An RMS normalization: the same as the layer normalization, but the mean is not subtracted.

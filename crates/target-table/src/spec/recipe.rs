@@ -250,7 +250,9 @@ impl WeightGrid {
 pub(super) fn computes(definition: Definition) -> Vec<Term> {
     match definition {
         Definition::LitertSoftmaxInt8 | Definition::LitertSoftmaxInt16 => vec![Term::Softmax],
-        Definition::LitertLogisticInt8 | Definition::LitertLogisticInt16 => vec![Term::Sigmoid],
+        Definition::LitertLogisticInt8 | Definition::LitertLogisticInt16 | Definition::OnnxRuntimeLogistic => {
+            vec![Term::Sigmoid]
+        }
         Definition::LitertTanhInt8 | Definition::LitertTanhInt16 => vec![Term::Tanh],
         Definition::LitertHardSwishInt8 => vec![Term::HardSwish],
         Definition::LitertLeakyRelu | Definition::OnnxRuntimeLeakyRelu => vec![Term::LeakyRelu],

@@ -212,13 +212,15 @@ impl<'a> Roles<'a> {
     }
 
     /// Returns the producer of the operand of `clamp`, an activation function such as ReLU, if this producer can
-    /// include the clamp at no cost. This is the case if the producer is a node on the accelerator that requantizes an
-    /// accumulator, and no other node reads its result.
+    /// include the clamp at no cost. This is the case if the producer is a node on the accelerator that rounds to the grid
+    /// of its result and saturates there (it requantizes an accumulator, or adds in floats), and no other node reads its
+    /// result.
     pub(crate) fn clamp_producer(self, graph: &Graph, clamp: &Node) -> Option<NodeId> {
         let x = clamp.input(0)?;
         let (id, producer) = graph.producer(x)?;
         let (row, _) = self.recipe(id, producer)?;
-        (narrows(row) && graph.only_use(x).is_some()).then_some(id)
+        let saturates = narrows(row) || row.recipe == Some(Recipe::AddScaled);
+        (saturates && graph.only_use(x).is_some()).then_some(id)
     }
 }
 

@@ -31,20 +31,12 @@ pub struct LeakyReluTable {
 impl LeakyReluTable {
     pub(super) fn check(&self) -> Result<(), FunctionError> {
         let definition = Definition::OnnxRuntimeLeakyRelu;
-        let elements = self.elements;
-        if !matches!(elements, IntType::U8 | IntType::I8) {
-            return Err(FunctionError::Elements { definition, elements });
-        }
-        for (what, scale) in [("input scale", self.input_scale), ("output scale", self.scale)] {
-            positive(what, scale.into()).map_err(|source: ScaleError| FunctionError::Scale { definition, source })?;
-        }
         if !self.alpha.is_finite() {
             let value = self.alpha;
             return Err(FunctionError::Coefficient { definition, value });
         }
-        let codes = i64::from(elements.min())..=i64::from(elements.max());
-        in_range(definition, "input zero point", self.input_zp, codes.clone())?;
-        in_range(definition, "zero point", self.zp, codes)
+        let operand = (self.input_scale, self.input_zp);
+        check_table(definition, self.elements, operand, (self.scale, self.zp))
     }
 
     pub(super) fn value(&self, code: i32) -> i32 {
@@ -54,4 +46,22 @@ impl LeakyReluTable {
         let code = Rounding::HalfEven.round_f32(y / self.scale) + self.zp as f32;
         self.elements.saturate(code as i64)
     }
+}
+
+/// Checks type and grids of a table that ONNX Runtime computes in f32. A grid is a scale and a zero point.
+pub(super) fn check_table(
+    definition: Definition,
+    elements: IntType,
+    operand: (f32, i32),
+    result: (f32, i32),
+) -> Result<(), FunctionError> {
+    if !matches!(elements, IntType::U8 | IntType::I8) {
+        return Err(FunctionError::Elements { definition, elements });
+    }
+    for (what, scale) in [("input scale", operand.0), ("output scale", result.0)] {
+        positive(what, scale.into()).map_err(|source: ScaleError| FunctionError::Scale { definition, source })?;
+    }
+    let codes = i64::from(elements.min())..=i64::from(elements.max());
+    in_range(definition, "input zero point", operand.1, codes.clone())?;
+    in_range(definition, "zero point", result.1, codes)
 }

@@ -3,12 +3,14 @@
 mod hard_swish;
 mod leaky_relu;
 mod leaky_relu_table;
+mod logistic_table;
 mod sigmoid_int16;
 mod tables_of_floats;
 
 pub use hard_swish::HardSwishInt8;
 pub use leaky_relu::LeakyRelu;
 pub use leaky_relu_table::LeakyReluTable;
+pub use logistic_table::LogisticTable;
 pub use sigmoid_int16::SigmoidInt16;
 pub use tables_of_floats::{LogisticInt8, TanhInt8};
 
@@ -41,6 +43,9 @@ pub enum Pointwise {
     /// ONNX Runtime's leaky ReLU on uint8 and int8 (`onnxruntime.leaky_relu.v1`).
     #[serde(rename = "onnxruntime.leaky_relu.v1")]
     LeakyReluTable(LeakyReluTable),
+    /// ONNX Runtime's logistic function on uint8 and int8 (`onnxruntime.logistic.v1`).
+    #[serde(rename = "onnxruntime.logistic.v1")]
+    LogisticTable(LogisticTable),
     /// A function of real numbers, rounded once and correctly (`nearest.v1`).
     #[serde(rename = "nearest.v1")]
     Nearest(Nearest),
@@ -66,7 +71,9 @@ impl Definition {
             Definition::LitertTanhInt8 | Definition::LitertHardSwishInt8 => (BYTES, None),
             Definition::LitertLogisticInt16 | Definition::LitertTanhInt16 => (WORDS, Some((1.0 / 32768.0, 0))),
             Definition::LitertLeakyRelu => (&[IntType::I8, IntType::I16][..], None),
-            Definition::OnnxRuntimeLeakyRelu => (&[IntType::U8, IntType::I8][..], None),
+            Definition::OnnxRuntimeLeakyRelu | Definition::OnnxRuntimeLogistic => {
+                (&[IntType::U8, IntType::I8][..], None)
+            }
             Definition::Nearest
             | Definition::LitertSoftmaxInt8
             | Definition::LitertSoftmaxInt16
@@ -144,6 +151,13 @@ impl Pointwise {
                     zp,
                 })
             }
+            (Definition::OnnxRuntimeLogistic, Real::Sigmoid) => Pointwise::LogisticTable(LogisticTable {
+                elements,
+                input_scale,
+                input_zp,
+                scale,
+                zp,
+            }),
             _ => {
                 return Err(FunctionError::Kind {
                     definition,
@@ -204,6 +218,7 @@ impl Pointwise {
             Pointwise::HardSwishInt8(_) => Definition::LitertHardSwishInt8,
             Pointwise::LeakyRelu(_) => Definition::LitertLeakyRelu,
             Pointwise::LeakyReluTable(_) => Definition::OnnxRuntimeLeakyRelu,
+            Pointwise::LogisticTable(_) => Definition::OnnxRuntimeLogistic,
             Pointwise::Nearest(_) => Definition::Nearest,
         }
     }
@@ -215,6 +230,7 @@ impl Pointwise {
             Pointwise::LogisticInt16(_) | Pointwise::TanhInt16(_) => IntType::I16,
             Pointwise::LeakyRelu(function) => function.elements,
             Pointwise::LeakyReluTable(function) => function.elements,
+            Pointwise::LogisticTable(function) => function.elements,
             Pointwise::Nearest(function) => function.elements,
         }
     }
@@ -239,6 +255,7 @@ impl Pointwise {
             Pointwise::HardSwishInt8(function) => function.check(),
             Pointwise::LeakyRelu(function) => function.check(),
             Pointwise::LeakyReluTable(function) => function.check(),
+            Pointwise::LogisticTable(function) => function.check(),
             Pointwise::Nearest(function) => function.check(),
         }
     }
@@ -273,6 +290,7 @@ impl Pointwise {
             Pointwise::HardSwishInt8(function) => function.value(code),
             Pointwise::LeakyRelu(function) => function.value(code),
             Pointwise::LeakyReluTable(function) => function.value(code),
+            Pointwise::LogisticTable(function) => function.value(code),
             Pointwise::Nearest(function) => return function.value(code),
         })
     }
