@@ -62,7 +62,7 @@ def decoder(kind, new, past):
         if not llama:
             bias = graph.constant(f"{name}_bias", (random.normal(size=HIDDEN) / 10).astype(np.float32))
             return graph.op("LayerNormalization", x, gain, bias, axis=-1, epsilon=1e-5, name=name)
-        mean = graph.op("ReduceMean", graph.op("Pow", x, graph.float(2.0)), axes=[-1], keepdims=1)
+        mean = graph.op("ReduceMean", graph.op("Pow", x, graph.float(2.0)), graph.ints(-1), keepdims=1)
         root = graph.op("Sqrt", graph.op("Add", mean, graph.float(1e-6)))
         return graph.op("Mul", gain, graph.op("Mul", x, graph.op("Div", graph.float(1.0), root)))
 
@@ -128,7 +128,7 @@ def decoder(kind, new, past):
     graph.nodes.append(helper.make_node("MatMul", [x, head], ["logits"], name="head"))
     constants = [numpy_helper.from_array(np.ascontiguousarray(array), name) for name, array in graph.constants.items()]
     made = helper.make_graph(graph.nodes, kind, inputs, outputs, constants)
-    return helper.make_model(made, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    return helper.make_model(made, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
 
 
 def fed(model, seed=3):
