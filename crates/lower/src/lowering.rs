@@ -230,7 +230,7 @@ impl<'a> Lowering<'a> {
         let mut operands = Vec::with_capacity(node.inputs.len());
         for (index, input) in node.inputs.iter().enumerate() {
             operands.push(match (*input, weights) {
-                (Some(_), Some(weights)) if index == 1 => Some(weights),
+                (Some(_), Some(weights)) if index == node.op.weights_operand() => Some(weights),
                 (Some(value), _) => {
                     let operand = index as u16;
                     Some(self.real_at(value, Use { node: id, operand })?)

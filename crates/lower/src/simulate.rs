@@ -215,8 +215,10 @@ impl Simulation<'_> {
             let weights = node.input(1);
             is_product && weights.is_some_and(|weights| graph.data_of(weights).is_some())
         };
+        let is_table = |node: &Node| node.op.term() == Term::Gather && graph.quant.id(id, Port::Result(0)).is_none();
         match self.form {
             Parameters::Codes(_) if port == Port::Operand(1) && graph.node(id).is_some_and(weighs) => Signs::Own,
+            Parameters::Codes(_) if port == Port::Operand(0) && graph.node(id).is_some_and(is_table) => Signs::Own,
             Parameters::Codes(signs) => signs,
             Parameters::Reals => Signs::Own,
         }

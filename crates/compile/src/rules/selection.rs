@@ -140,7 +140,7 @@ pub(super) fn moves_codes(spec: &TargetSpec, node: &Node) -> bool {
 
 /// True if a node has weights, and rules can set how they are quantized.
 pub fn weighs(node: &Node) -> bool {
-    matches!(node.op, Op::Conv(_) | Op::Gemm(_))
+    matches!(node.op, Op::Conv(_) | Op::Gemm(_) | Op::Gather(_))
 }
 
 /// The rules of both lists, in ascending order.

@@ -20,6 +20,12 @@ macro_rules! ops {
         }
 
         impl Op {
+            /// The index of the operand that has the node's weights, if the node has weights: the table of a `gather`,
+            /// and the second operand of all other ops.
+            pub fn weights_operand(&self) -> usize {
+                usize::from(!matches!(self, Op::Gather(_)))
+            }
+
             /// Returns the term that tables, rules and reports use for this op.
             pub fn term(&self) -> Term {
                 match self {

@@ -74,28 +74,29 @@ fn annotated(view: View<'_>, id: NodeId, node: &Node) -> Verified {
     Ok(())
 }
 
-/// True for a weight-only convolution or Gemm. Such a node computes on real numbers. Only its weights have a config;
-/// they are constant codes that are dequantized first.
+/// True for a weight-only convolution, Gemm or Gather. Such a node computes on real numbers. Only its weights have a
+/// config; they are constant codes that are dequantized first.
 fn computes_on_reals(view: View<'_>, id: NodeId, node: &Node) -> bool {
     let operands = (0..node.inputs.len()).map(Port::Operand);
     let mut ports = operands.chain((0..node.outputs.len()).map(Port::Result));
+    let weights = node.op.weights_operand();
     let constant = view
-        .operand(node, 1)
+        .operand(node, weights)
         .is_some_and(|weights| matches!(weights.def, Def::Data(_)));
-    let alone = ports.all(|port| (port == Port::Operand(1)) == view.graph.quant.id(id, port).is_some());
-    is_product(node) && constant && alone
+    let alone = ports.all(|port| (port == Port::Operand(weights)) == view.graph.quant.id(id, port).is_some());
+    has_weights(node) && constant && alone
 }
 
-fn is_product(node: &Node) -> bool {
-    matches!(node.op, Op::Conv(_) | Op::Gemm(_))
+fn has_weights(node: &Node) -> bool {
+    matches!(node.op, Op::Conv(_) | Op::Gemm(_) | Op::Gather(_))
 }
 
-/// True for a convolution or Gemm of real numbers whose weights are dequantized from constant codes.
+/// True for a convolution, Gemm or Gather of real numbers whose weights are dequantized from constant codes.
 fn has_dequantized_weights(view: View<'_>, node: &Node) -> bool {
-    let weights = node.inputs.get(1).copied().flatten();
+    let weights = node.inputs.get(node.op.weights_operand()).copied().flatten();
     let made = weights.and_then(|weights| view.graph.producer(weights));
     let codes = made.and_then(|(_, made)| Some((made, view.operand(made, 0)?)));
-    is_product(node)
+    has_weights(node)
         && codes.is_some_and(|(made, codes)| matches!((&made.op, codes.def), (Op::Dequantize(_), Def::Data(_))))
 }
 

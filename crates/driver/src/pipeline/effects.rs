@@ -184,7 +184,8 @@ impl Effects<'_> {
         let (graph, table) = (self.graph, &self.graph.quant);
         match subject {
             Subject::Layer(id) if key.of == Of::Weights => {
-                self.weighs(subject).then(|| table.id(id, Port::Operand(1)))?
+                let weights = graph.node(id)?.op.weights_operand();
+                self.weighs(subject).then(|| table.id(id, Port::Operand(weights)))?
             }
             Subject::Layer(id) => {
                 let operands = 0..graph.node(id)?.inputs.len();

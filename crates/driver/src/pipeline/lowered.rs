@@ -62,7 +62,10 @@ pub(super) fn lower(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, Sto
     unfused(job.loaded, &built.fusion)?;
     strait_compile::hold(&task, &mut built, &steps).map_err(|error| stop(job, &resolved.settings, error))?;
     let mut remarks = model_grids::remarks(&built.annotated, &built.own_grids);
-    remarks.extend(job.has_nothing_measured().then(model_grids::nothing_measured));
+    remarks.extend(
+        job.has_nothing_measured()
+            .then(|| model_grids::nothing_measured(job.canonical)),
+    );
     Ok(Lowered {
         settings: resolved.settings,
         built,

@@ -47,8 +47,11 @@ pub(super) fn without_samples(loaded: &Loaded, module: &Module) -> Result<(), Di
 }
 
 /// The remark on an artifact that was made without samples, so that nothing was measured.
-pub(super) fn nothing_measured() -> Diagnostic {
-    let text = "there are no samples: all grids are the model's own, and nothing was run";
+pub(super) fn nothing_measured(model: &Module) -> Diagnostic {
+    let text = match has_some(model) {
+        true => "there are no samples: all grids are the model's own, and nothing was run",
+        false => "there are no samples: only weights have grids, and nothing was run",
+    };
     Diagnostic::remark(codes::MODEL, text)
 }
 

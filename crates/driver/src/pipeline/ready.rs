@@ -11,7 +11,7 @@ use strait_core::{Bodies, Module, Rewritten, Switches};
 use strait_import::FreeDimension;
 use strait_quantize::{Observation, Requests};
 use strait_samples::{InputSpec, Samples};
-use strait_target::TargetSpec;
+use strait_target::{TargetSpec, spec::Activation};
 
 use crate::{
     config::{KeyPath, Loaded},
@@ -125,7 +125,10 @@ pub(super) fn make_ready(loaded: &Loaded, session: &Session<'_>) -> Result<Ready
         let finding = loaded.error(codes::RULE, &path, "the model has no grids of its own", "");
         return Err(finding.help("leave it out").into());
     }
-    if calibration.data.is_none() && calibration.record.is_none() && !model_grids::has_some(&canonical) {
+    let is_measured = calibration.data.is_some() || calibration.record.is_some();
+    // The grids of weights come from the weights.
+    let only_weights = loaded.config.quantize.activations.ty == Some(Activation::Float32);
+    if !is_measured && !only_weights && !model_grids::has_some(&canonical) {
         let path = KeyPath::of(&["calibration"]);
         let finding = loaded.error(
             codes::RULE,

@@ -90,9 +90,14 @@ impl Lowering<'_> {
 
     /// Grid and codes of the weights of a node.
     pub(crate) fn weights(&self, id: NodeId) -> Result<(Arc<QuantParams>, DataId), Failure> {
-        let grid = self.graph().quant.params_of(id, Port::Operand(1));
+        self.weights_at(id, 1)
+    }
+
+    /// Grid and codes of the weights of a node, which are its operand at `index`.
+    pub(crate) fn weights_at(&self, id: NodeId, index: usize) -> Result<(Arc<QuantParams>, DataId), Failure> {
+        let grid = self.graph().quant.params_of(id, Port::Operand(index));
         let grid = grid.ok_or_else(|| Failure::defect("its weights have no grid"))?;
-        Ok((grid, self.baked(id, 1)?))
+        Ok((grid, self.baked(id, index)?))
     }
 
     /// The codes of a baked constant operand, as a tensor of the source.

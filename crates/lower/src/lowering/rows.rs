@@ -8,7 +8,12 @@ impl<'a> Lowering<'a> {
     /// Returns the row by which a node on the accelerator is lowered. It is the row for the type of the node's
     /// activations. Activations without a config are real numbers.
     pub(crate) fn row(&self, id: NodeId, node: &Node) -> Option<(&'a str, &'a OpRow)> {
-        let reals = self.graph().quant.id(id, Port::Operand(0)).is_none();
+        let has = |port| self.graph().quant.id(id, port).is_some();
+        let reals = match node.op {
+            // The table of a Gather is its first operand.
+            Op::Gather(_) => has(Port::Operand(0)) && !has(Port::Result(0)),
+            _ => !has(Port::Operand(0)),
+        };
         let row = self.spec.weight_only_row(node.op.term()).filter(|_| reals);
         if row.is_some() {
             return row;

@@ -39,6 +39,10 @@ pub(super) struct Scope<'m> {
     pub(super) grids: BTreeMap<ValueId, Vec<String>>,
     /// The matrices that are written transposed.
     pub(super) turned: BTreeSet<ValueId>,
+    /// The codes and the real numbers that are written as operands of operators with weights by block.
+    pub(super) packed: BTreeSet<ValueId>,
+    /// The names of scales and zero points of packed codes.
+    pub(super) packed_grids: BTreeMap<ValueId, Vec<String>>,
     pub(super) nodes: Vec<NodeProto>,
     pub(super) initializers: Vec<TensorProto>,
 }

@@ -34,6 +34,8 @@ impl<'m> Scope<'m> {
             values: BTreeMap::new(),
             grids: BTreeMap::new(),
             turned: weights::turned(graph),
+            packed: BTreeSet::new(),
+            packed_grids: BTreeMap::new(),
             nodes: Vec::new(),
             initializers: Vec::new(),
         }
@@ -87,8 +89,12 @@ impl<'m> Emitter<'m> {
                 self.scope.values.insert(id, name);
             }
         }
+        if self.on_codes {
+            self.scope.packed = codes::packed(graph);
+        }
         for (id, value) in graph.values() {
-            let is_used = graph.uses(id).next().is_some() || graph.is_output(id);
+            let is_read = graph.uses(id).next().is_some() && !self.scope.packed.contains(&id);
+            let is_used = is_read || graph.is_output(id);
             if let (Def::Data(data), true) = (value.def, is_used) {
                 let name = self.value(id);
                 let Some(tensor) = self.module.data(data) else {
@@ -120,7 +126,8 @@ impl<'m> Emitter<'m> {
         let output = self.outputs(graph, first);
         let results = graph
             .values()
-            .filter(|(id, value)| matches!(value.def, Def::Node(..)) && !graph.is_output(*id));
+            .filter(|(id, value)| matches!(value.def, Def::Node(..)) && !graph.is_output(*id))
+            .filter(|(id, _)| !self.scope.packed.contains(id));
         let mut told = BTreeSet::new();
         Ok(GraphProto {
             // Two values share a name if an op between them changes nothing and is not written.

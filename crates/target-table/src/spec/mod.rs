@@ -389,11 +389,12 @@ impl TargetSpec {
         })
     }
 
-    /// Returns the weight-only pairs of an op, the preferred one first. Only convolutions and Gemms have such pairs. If
+    /// Returns the weight-only pairs of an op, the preferred one first. Convolutions and Gemms have such pairs,
+    /// and other ops if the table has a weight-only row for them. If
     /// the op has a row for weight-only pairs, the accelerator computes the pairs of this row. The host can compute all
     /// weight-only pairs of the table.
     pub fn weight_only_pairs(&self, term: Term) -> impl Iterator<Item = Pair> + '_ {
-        let weighs = Recipe::DequantizeWeights.lowers().contains(&term);
+        let weighs = matches!(term, Term::Conv | Term::Gemm) || self.weight_only_row(term).is_some();
         let all = self.types.pairs.iter().copied();
         all.filter(move |pair| weighs && pair.is_weight_only())
     }

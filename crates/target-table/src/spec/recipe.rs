@@ -25,7 +25,7 @@ pub enum Recipe {
         #[serde(default)]
         pad: Padding,
     },
-    /// A weight-only convolution or matrix product. Only the constant weights are codes, and they are dequantized before the op.
+    /// A weight-only convolution or matrix product, or a `gather` of rows of a constant matrix (an embedding). Only the constant weights are codes, and they are dequantized before the op.
     /// The activations, the bias and the result are real numbers. This recipe is for pairs with the activation type `"float32"`.
     DequantizeWeights,
     /// A matrix product of two activations. Its accumulators have 16 to 64 bits, are stored in i32 or i64, and are then
@@ -367,7 +367,8 @@ impl Recipe {
     /// The terms of the ops that the recipe lowers.
     pub fn lowers(self) -> Vec<Term> {
         match self {
-            Recipe::MultiplyAccumulate { .. } | Recipe::DequantizeWeights => vec![Term::Conv, Term::Gemm],
+            Recipe::MultiplyAccumulate { .. } => vec![Term::Conv, Term::Gemm],
+            Recipe::DequantizeWeights => vec![Term::Conv, Term::Gemm, Term::Gather],
             Recipe::MatmulAccumulate => vec![Term::MatMul],
             Recipe::AddLeftShift { .. } | Recipe::AddCommonGrid { .. } | Recipe::AddCoarserGrid => {
                 vec![Term::Add, Term::Sub]

@@ -3,9 +3,9 @@
 
 use std::num::NonZeroU32;
 
-use strait_core::{Node, NodeId};
+use strait_core::{Node, NodeId, Term};
 use strait_document::KeyPath;
-use strait_target::spec::{Activation, Integer, Recipe, WeightPer, WeightScheme};
+use strait_target::spec::{Activation, Integer, WeightPer, WeightScheme};
 
 use super::{
     super::{RuleError, keys::rule_place},
@@ -64,7 +64,9 @@ impl Check<'_> {
     ) -> Option<RuleError> {
         let module = self.module;
         let path = rule_place(index);
-        if !Recipe::DequantizeWeights.lowers().contains(&node.op.term()) {
+        let term = node.op.term();
+        let has_row = self.spec.weight_only_row(term).is_some();
+        if !matches!(term, Term::Conv | Term::Gemm) && !has_row {
             return None;
         }
         let (name, types) = (module.name(node.name), self.settings.types(id));
@@ -79,7 +81,9 @@ impl Check<'_> {
             return Some(error);
         }
         let size = size.or(scheme.block.first().copied())?;
-        let weights = module.main().value(node.inputs.get(1).copied().flatten()?)?;
+        let weights = module
+            .main()
+            .value(node.inputs.get(node.op.weights_operand()).copied().flatten()?)?;
         let inputs = weights.ty.dims()?.get(1).copied()?;
         (!inputs.is_multiple_of(size.get().into())).then(|| {
             let message =

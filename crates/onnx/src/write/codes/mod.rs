@@ -9,11 +9,13 @@ mod elementwise;
 mod grids;
 mod mean;
 mod product;
+mod weights_alone;
 
 use super::emitter::Emitter;
 use super::ops::At;
 use crate::error::WriteError;
 use strait_core::{Op, Term, Value, ValueId};
+pub(super) use weights_alone::packed;
 
 /// True if a value is codes on a grid.
 fn is_codes(value: &Value) -> bool {
@@ -43,6 +45,9 @@ pub(super) fn share_names(emitter: &mut Emitter<'_>) -> Result<(), WriteError> {
 /// Writes a node that computes on codes, and returns true. If the node computes on real numbers, or if the operator for
 /// real numbers does the same on codes, writes nothing and returns false.
 pub(super) fn node(emitter: &mut Emitter<'_>, at: At<'_>) -> Result<bool, WriteError> {
+    if weights_alone::node(emitter, at)? {
+        return Ok(true);
+    }
     let has_codes = |id: Option<ValueId>| id.and_then(|id| emitter.graph().value(id)).is_some_and(is_codes);
     if !has_codes(at.node.result()) {
         return Ok(false);

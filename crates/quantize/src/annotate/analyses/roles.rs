@@ -33,7 +33,8 @@ pub(crate) fn role(graph: &Graph, node: &Node, recipe: Recipe, index: usize) -> 
     match (recipe, index) {
         _ if elem != Some(Elem::F32) => Role::Other,
         (Recipe::AddShifted, _) => Role::Shifted,
-        (Recipe::MultiplyAccumulate { .. } | Recipe::DequantizeWeights, 1) => Role::Weight,
+        (Recipe::MultiplyAccumulate { .. }, 1) => Role::Weight,
+        (Recipe::DequantizeWeights, _) if index == node.op.weights_operand() => Role::Weight,
         (Recipe::DequantizeWeights, _) => Role::Other,
         (Recipe::LayerNormalization { .. }, 1) => Role::Gain,
         (Recipe::MultiplyAccumulate { .. } | Recipe::LayerNormalization { .. }, 2) => Role::Bias,

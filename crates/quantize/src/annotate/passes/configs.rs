@@ -42,7 +42,13 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
             if is_made(context, id, Role::Weight, weights) && !draft.plain.contains(&id) {
                 let codes = CodeType::new(ty, how.settings.weight_grid(id));
                 let scheme = types::weight(spec, codes, per(context, id, row, ty))?;
-                let config = draft.add(id, Port::Operand(1), scheme, weights, Role::Weight);
+                let config = draft.add(
+                    id,
+                    Port::Operand(node.op.weights_operand()),
+                    scheme,
+                    weights,
+                    Role::Weight,
+                );
                 given::activate(context, draft, config, false)?;
             }
             continue;
@@ -101,9 +107,9 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
     Ok(())
 }
 
-/// The second operand of a node: the weights, if the node is a product.
+/// The operand of a node that has its weights, if the node is a product or a Gather.
 fn weights(node: &Node) -> Option<ValueId> {
-    node.input(1)
+    node.input(node.op.weights_operand())
 }
 
 /// Returns which weights of a node share a scale. One scale for each block is possible only if the node is weight-only,

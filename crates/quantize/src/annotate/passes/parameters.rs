@@ -38,7 +38,7 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
         draft.raised.remove(&id);
         let factor = match weights {
             Err(Failure::Reason(reason)) => {
-                let weights = draft.table.id(id, Port::Operand(1));
+                let weights = draft.table.id(id, weights_port(context, id));
                 if let Some(weights) = weights.filter(|&weights| draft.is_given(weights)) {
                     draft.unfitting([weights; 2], id, &reason);
                 }
@@ -49,7 +49,7 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
             Ok(None) => continue,
             Ok(Some(Weights::Grid(params, raised))) => {
                 draft.raised.extend(raised.map(|raised| (id, raised)));
-                if let Some(config) = draft.table.id(id, Port::Operand(1)) {
+                if let Some(config) = draft.table.id(id, weights_port(context, id)) {
                     draft.transition(config, Move::Activate(Grid::new(params, Origin::Observed)))?;
                 }
                 continue;
@@ -176,4 +176,9 @@ impl Groups {
         }
         Ok(())
     }
+}
+
+/// The operand with the weights of a node.
+fn weights_port(context: &PassContext<'_>, id: NodeId) -> Port {
+    Port::Operand(context.graph.node(id).map_or(1, |node| node.op.weights_operand()))
 }

@@ -18,6 +18,19 @@ fn canonical(node: &Node) -> Result<(), Reason> {
     require(canonical, ReasonCode::GemmForm, text)
 }
 
+/// Requires that a Gather takes whole rows of a matrix, as an embedding does.
+fn rows_of_matrix(site: &NodeToPlace<'_>) -> Result<(), Reason> {
+    let Op::Gather(gather) = &site.node.op else {
+        return Ok(());
+    };
+    let is_matrix = site.operand(0).is_some_and(|table| table.shape.len() == 2);
+    require(
+        is_matrix && matches!(gather.axis, 0 | -2),
+        ReasonCode::Gather,
+        "its table is not a matrix from which it takes rows",
+    )
+}
+
 /// The extents of the axes from `axis` to the last one, if all are known.
 fn row(x: &TensorType, axis: i64) -> Option<Vec<u64>> {
     let dims = x.dims()?;
@@ -66,11 +79,13 @@ pub(crate) fn check(module: &Module, graph: &Graph, node: &Node, recipe: Recipe)
     match recipe {
         Recipe::MultiplyAccumulate { .. } => site.product(),
         Recipe::DequantizeWeights => {
+            let weights = node.op.weights_operand();
             require(
-                site.operand(1).is_some() && site.is_constant(1),
+                site.operand(weights).is_some() && site.is_constant(weights),
                 ReasonCode::WeightNotConstant,
                 "its weights are not constants",
             )?;
+            rows_of_matrix(&site)?;
             canonical(node)
         }
         Recipe::AveragePoolDivide | Recipe::AveragePoolRequantize | Recipe::AveragePoolReciprocal(_) => {

@@ -21,15 +21,16 @@ pub(crate) fn weights(context: &PassContext<'_>, table: &QuantTable, id: NodeId)
     let Some(node) = graph.node(id) else {
         return Ok(None);
     };
+    let port = Port::Operand(node.op.weights_operand());
     let alone = how.roles().weight_only(graph, id, node);
-    let Some(scheme) = alone.and_then(|_| table.scheme_of(id, Port::Operand(1))) else {
+    let Some(scheme) = alone.and_then(|_| table.scheme_of(id, port)) else {
         return Ok(None);
     };
-    let own = table.id(id, Port::Operand(1)).and_then(|config| table.grid(config));
+    let own = table.id(id, port).and_then(|config| table.grid(config));
     if own.is_some_and(|own| own.origin == Origin::Given) {
         return Ok(None);
     }
-    let tensor = node.input(1);
+    let tensor = node.input(node.op.weights_operand());
     let tensor = tensor.and_then(|value| Some((value, module.constant(graph, value)?)));
     let (value, weights) = tensor.ok_or_else(|| Failure::defect("its weights are not constants"))?;
     let values = weights.to_f32()?;
