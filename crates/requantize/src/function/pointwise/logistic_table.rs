@@ -31,21 +31,15 @@ pub struct LogisticTable {
 const END: f32 = 18.0;
 
 /// The coefficients of P, that of the highest power first (MlasLogisticConstants in ONNX Runtime 1.31.1).
-const P: [f32; 5] = [
-    4.370_310_4e-11,
-    1.156_273_24e-7,
-    6.085_748_7e-5,
-    8.513_771e-3,
-    2.482_879_5e-1,
-];
+const P: [f32; 5] = [4.370_31e-11, 1.156_273_2e-7, 6.085_749e-5, 8.513_771e-3, 2.482_879_5e-1];
 
 /// The coefficients of Q, that of the highest power first (the same source).
 const Q: [f32; 6] = [
-    6.102_474e-13,
-    5.761_021_5e-9,
+    6.102_473_9e-13,
+    5.761_021_4e-9,
     6.291_068e-6,
-    1.701_982e-3,
-    1.168_176_6e-1,
+    1.701_988_2e-3,
+    1.168_176_5e-1,
     9.931_519e-1,
 ];
 
@@ -66,5 +60,32 @@ impl LogisticTable {
         // The quotient may be infinite, and then saturates.
         let code = Rounding::HalfEven.round_f32(y / self.scale) + self.zp as f32;
         self.elements.saturate(code as i64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{P, Q};
+
+    /// The coefficients as MLAS writes them, with digits that f32 cannot hold.
+    #[test]
+    fn coefficients_are_those_of_the_source_in_f32() {
+        let p = [
+            4.370_310_125_798_01e-11,
+            1.156_273_244_599_42e-7,
+            6.085_748_646_001_43e-5,
+            8.513_771_333_047_01e-3,
+            2.482_879_470_615_29e-1,
+        ];
+        let q = [
+            6.102_473_897_556_81e-13,
+            5.761_021_369_934_27e-9,
+            6.291_067_850_170_4e-6,
+            1.701_988_173_740_94e-3,
+            1.168_176_569_044_53e-1,
+            9.931_519_210_231_8e-1,
+        ];
+        assert_eq!(P, p.map(|c: f64| c as f32));
+        assert_eq!(Q, q.map(|c: f64| c as f32));
     }
 }
