@@ -239,9 +239,6 @@ def function(operator, elements, rule, others, draw, note=None):
     return fill
 
 
-QUOTIENT = "the program divides two polynomials in f32"
-
-
 def unit(generator, _, limits):
     if generator.random() < 0.5:
         return np.float32(1 / 256), limits.min, {}
