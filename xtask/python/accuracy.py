@@ -18,7 +18,7 @@ from models import MODELS
 from weight_only import weight_only
 
 LEAST_DECIBEL = 70  # of what an ONNX file computes of a TensorFlow graph
-TARGETS = ["generic-int8", "sima", "ascend"]
+TARGETS = ["generic-int8", "onnxruntime", "sima", "ascend"]
 
 
 def network_outputs(arguments, model, network):

@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
+import figures
 import numpy as np
 import onnxruntime
 import processes
@@ -185,6 +186,8 @@ def main():
             if isinstance(made, qdq.Case):
                 made = qdq.check(made, core if made.is_real or arguments.zoo else None)
             found.append(made)
+            if made.off is not None:
+                figures.record("Q/DQ ONNX", "onnxruntime, layer by layer", made.name, f"{made.off} steps at most, {made.layers} of {made.of} layers")
             print(qdq_table.line(made), flush=True)
     if arguments.document:
         arguments.document.write_text(qdq_table.document(found, core))

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
 
+import figures
 import numpy as np
 import onnx
 import onnxruntime
@@ -255,6 +256,9 @@ def shown(name, found):
         f"{found.elements} outputs differ{behind}; at default settings {found.default_differing} differ",
         flush=True,
     )
+    format = "ONNX of quantized operators"
+    figures.record(format, "onnxruntime, no optimizations", name, figures.counted(found.differing, found.elements, behind.removeprefix(", ")))
+    figures.record(format, "onnxruntime default", name, figures.counted(found.default_differing, found.elements))
     # Behind operators on real numbers, outputs may differ: the order of a sum is not defined, nor are functions to the last bit.
     return bool(found.wrong) or bool(found.differing and not found.floats)
 

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
 
+import figures
 import numpy as np
 import processes
 from accelerator_cases import cases
@@ -126,6 +127,7 @@ def main():
             if model.name.startswith("mlperf"):
                 differing, elements, snr = micro(file, *ours(arguments, model, work))
                 print(f"{model.name}: TFLite Micro {micro_version}: {differing} of {elements} outputs differ, {snr:.1f} dB")
+                figures.record("TFLite, int8 inputs and outputs", "TFLite Micro", model.name, figures.counted(differing, elements, f"{snr:.1f} dB"))
                 wrong += snr < LEAST_SNR
         except processes.Failed as error:
             print(f"WRONG   {model.name}: {error}")
@@ -155,6 +157,7 @@ def main():
         elif is_planted:
             equal += 1
         else:
+            figures.record("TFLite, verdicts by operator", f"Vela, {key[1]}", name, figures.counted(0, counts[key]))
             print(f"{name}: Vela {vela_version} takes {counts[key] - len(other)} of {counts[key]} operators for {key[1]}, as our rules say")
     if arguments.all:
         print(f"planted files: {equal} verdicts are Vela's, {refused} files it does not compile")

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate, permutations, product
 from pathlib import Path
 
+import figures
 import numpy as np
 import processes
 from litert import Interpreter, OpResolverType
@@ -232,6 +233,9 @@ def main():
             f"{found.differing} of {found.elements} outputs differ, by {found.largest:.2g} at most{behind}; "
             f"at default settings {found.default_differing} differ, {found.snr:.1f} dB"
         )
+        format = f"TFLite, {codes or 'float'} inputs and outputs"
+        figures.record(format, "LiteRT BUILTIN_REF", model.name, figures.counted(found.differing, found.elements, behind.removeprefix(", ")))
+        figures.record(format, "LiteRT default", model.name, figures.counted(found.default_differing, found.elements, f"{found.snr:.1f} dB"))
         wrong += bool(found.wrong) or bool(found.differing and not libm)
     return 1 if wrong else 0
 

@@ -7,6 +7,7 @@ mod accuracy;
 mod bench;
 mod bless;
 mod compile;
+mod figures;
 mod oracles;
 mod process;
 mod python;

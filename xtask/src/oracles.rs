@@ -1,7 +1,7 @@
 //! `cargo xtask oracles`: runs the programs whose results Strait claims to reproduce, and compares their results with
 //! Strait's.
 
-use crate::{Outcome, Stop, process, python, workspace};
+use crate::{Outcome, Stop, figures, process, python, workspace};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -27,7 +27,8 @@ Compiles the model in the repository for every target of configs/ and compares w
 accuracy, and the Q/DQ model that we write against our own integer results. Runs the packages of the targets sima and ascend with numpy,
 which must give the same integers. Holds Q/DQ files against ONNX Runtime and OpenVINO: those of the model in the repository, of the
 graphs below tests/rows and of small real models. Where the real models and data are (a folder `shared/data` beside the repository), also
-our metrics against the figures stored there. Needs Python: virtual environments with pinned packages are made in the
+our metrics against the figures stored there. At the end prints a table: how many numbers differ, for each format that we write,
+each runtime and each model. Needs Python: virtual environments with pinned packages are made in the
 target folder on first use; STRAIT_PYTHON and STRAIT_PYTHON_TOSA name other interpreters that have them.
 
 Usage: cargo xtask oracles [--optional] [--forms] [--document]
@@ -66,6 +67,13 @@ Usage: cargo xtask oracles [--optional] [--forms] [--document]
 ";
 
 fn run(arguments: &[String]) -> Outcome {
+    figures::forget()?;
+    let outcome = compare(arguments);
+    figures::print()?;
+    outcome
+}
+
+fn compare(arguments: &[String]) -> Outcome {
     match arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
         Some(("--nodes", rest)) => return node_tests(&python::interpreter()?, rest),
         Some(("--tensorflow", rest)) => return tensorflow(&python::tensorflow_interpreter()?, rest),

@@ -1,7 +1,7 @@
 //! The Python that runs comparisons. It is a virtual environment in the target folder, which is made when it is first
 //! needed.
 
-use crate::{Outcome, Stop, process, workspace};
+use crate::{Outcome, Stop, figures, process, workspace};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -13,7 +13,9 @@ fn scripts() -> PathBuf {
 /// The command that runs a Python script of this crate with this interpreter.
 pub(crate) fn script(interpreter: &Path, name: &str) -> Command {
     let mut command = Command::new(interpreter);
-    command.arg(scripts().join(name));
+    command
+        .arg(scripts().join(name))
+        .env(figures::VARIABLE, figures::file());
     command
 }
 
