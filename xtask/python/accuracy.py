@@ -13,7 +13,7 @@ import numpy as np
 import peers
 import processes
 import score
-from accuracy_table import HELD_TO_MARKS, WRITTEN, Row, document
+from accuracy_table import HELD_TO_MARKS, RIVAL, WRITTEN, Row, document
 from models import MODELS
 from weight_only import weight_only
 
@@ -51,7 +51,7 @@ def rival(model, source, data, folder):
 
 def written(folder):
     """The file that ONNX Runtime's own quantization wrote."""
-    return folder / "onnxruntime" / "quantized.onnx"
+    return folder / "rival" / "quantized.onnx"
 
 
 def integers(folder):
@@ -111,7 +111,7 @@ def measure(arguments, model):
     peer = rival(model, source, arguments.data, folder)
     scores = {
         "float": score.score(model, arguments.data, reference),
-        "onnxruntime": score.score(model, arguments.data, peer, reference),
+        RIVAL: score.score(model, arguments.data, peer, reference),
     }
     failures, varied = {}, {}
     if HELD_TO_MARKS in arguments.targets:

@@ -10,6 +10,7 @@ AGREEMENT_BELOW_RIVAL = 1.5  # points, or two paired standard errors where these
 AUC_FROM_FLOAT, MAP_BELOW_RIVAL, DECIBEL_BELOW_RIVAL = 0.015, 1.5, 0.5
 LOSS_TO_EXPLAIN = 5  # points of the main metric below float
 HELD_TO_MARKS = "generic-int8"
+RIVAL = "onnxruntime's quantizer"  # as its users run it
 WRITTEN = "onnxruntime's file"
 BELOW_WRITTEN = 0.5  # points that our run of the same file may be below ONNX Runtime's
 # All of 16 bits below its own weights between float activations.
@@ -25,7 +26,7 @@ class Row:
     model: str
     kind: str
     data: str
-    scores: dict  # "float", "onnxruntime" and targets -> metrics of score.py
+    scores: dict  # "float", RIVAL and targets -> metrics of score.py
     failures: dict  # target or variant -> why there are no scores
     variants: dict  # variant -> metrics, or None where its integers are the target's own; only those that the model has
 
@@ -59,7 +60,7 @@ class Row:
 
 def verdict(row, target):
     """(what was compared, is it good enough) for the target that is held to marks."""
-    ours, rival = row.scores[target], row.scores["onnxruntime"]
+    ours, rival = row.scores[target], row.scores[RIVAL]
     if row.kind == "classifier":
         change = ours["agreement_over_rival"]
         bound = max(AGREEMENT_BELOW_RIVAL, 2 * ours["agreement_over_rival_error"])
@@ -94,12 +95,12 @@ def document(rows, targets):
     return "\n".join(lines) + "\n", problems
 
 
-INTRODUCTION = """# Accuracy
+INTRODUCTION = f"""# Accuracy
 
 `cargo xtask accuracy` writes this page; do not edit it. For each target, each model is compiled with a configuration from
 `configs/models`. Strait then runs the compiled model in integers on the model's evaluation set, and the outputs are scored.
 
-The column *onnxruntime* has the results of static quantization with ONNX Runtime 1.31.1 and the same calibration samples. This
+The column *{RIVAL}* has the results of static quantization with ONNX Runtime 1.31.1 and the same calibration samples. This
 quantization uses uint8 activations, int8 weights with a scale per channel, and ranges from minimum to maximum. The column *float*
 has the results of the float model in ONNX Runtime. For frozen TensorFlow graphs, these two columns use an ONNX file that tf2onnx
 1.16.1 made from the graph. The results of this file have an SNR of at least 70 dB against those of TensorFlow. For `ascend`, the
@@ -116,11 +117,11 @@ quantized model has the same top-1 class as the float model:
 
 MARKS = f"""The results of `{HELD_TO_MARKS}` have to meet the following requirements. For classifiers, only sets of at least {JUDGED_FROM} samples count.
 
-- Agreement with the float model: at most {AGREEMENT_BELOW_RIVAL} points below that of onnxruntime. If two standard errors of the paired difference
+- Agreement with the float model: at most {AGREEMENT_BELOW_RIVAL} points below that of {RIVAL}. If two standard errors of the paired difference
   are more than {AGREEMENT_BELOW_RIVAL} points, the limit is two standard errors instead.
 - AUC: at most {AUC_FROM_FLOAT} below or above the AUC of the float model.
-- mAP: at most {MAP_BELOW_RIVAL} points below that of onnxruntime.
-- PSNR: at most {DECIBEL_BELOW_RIVAL} dB below that of onnxruntime.
+- mAP: at most {MAP_BELOW_RIVAL} points below that of {RIVAL}.
+- PSNR: at most {DECIBEL_BELOW_RIVAL} dB below that of {RIVAL}.
 
 In the following table, ± is one standard error, and *mark* is the limit.
 """
@@ -147,18 +148,18 @@ METRIC_NAMES = {"top1": "top-1", "auc": "AUC", "mAP": "mAP", "psnr": "PSNR"}
 
 
 def results(rows, targets):
-    yield header(["model", "set", "samples", "metric", "float", "onnxruntime", *targets])
+    yield header(["model", "set", "samples", "metric", "float", RIVAL, *targets])
     for row in rows:
         metric = METRIC_NAMES[MAIN_METRIC[row.kind]]
-        shown = [row.show(who) for who in ("float", "onnxruntime", *targets)]
+        shown = [row.show(who) for who in ("float", RIVAL, *targets)]
         yield line([row.model, row.data, row.scores["float"]["samples"], metric, *shown])
 
 
 def agreements(rows, targets):
-    yield header(["model", "set", "onnxruntime", *targets])
+    yield header(["model", "set", RIVAL, *targets])
     for row in rows:
         if row.kind == "classifier":
-            who = ["onnxruntime", *targets]
+            who = [RIVAL, *targets]
             shown = ["failed" if w in row.failures else f"{row.scores[w]['agreement']:.2f}" for w in who]
             yield line([row.model, row.data, *shown])
 
@@ -184,18 +185,18 @@ def marks(rows, problems):
 
 
 def of_written(rows, problems):
-    yield header(["model", "set", "metric", "onnxruntime", HELD_TO_MARKS, "same top-1", "verdict"])
+    yield header(["model", "set", "metric", RIVAL, HELD_TO_MARKS, "same top-1", "verdict"])
     for row in rows:
         if WRITTEN not in row.scores:
             continue
-        below = POINTS[row.kind] * (row.main("onnxruntime") - row.main(WRITTEN))
+        below = POINTS[row.kind] * (row.main(RIVAL) - row.main(WRITTEN))
         good = below <= BELOW_WRITTEN or not is_judged(row)
         same = row.scores[WRITTEN].get("same_as_rival")
         shown = ["" if same is None else f"{same:.2f}", "met" if good else "**missed**"]
         if not is_judged(row):
             shown[1] = "not judged"
         metric = METRIC_NAMES[MAIN_METRIC[row.kind]]
-        yield line([row.model, row.data, metric, row.show("onnxruntime"), row.show(WRITTEN), *shown])
+        yield line([row.model, row.data, metric, row.show(RIVAL), row.show(WRITTEN), *shown])
         if not good:
             problems.append(f"{row.model} on {row.data}: onnxruntime's file loses {below:.2f} points here")
 

@@ -1,4 +1,4 @@
-//! `cargo xtask accuracy`: measures the accuracy of real models on three targets and writes the table of results.
+//! `cargo xtask accuracy`: measures the accuracy of real models on every target of the box and writes the table of results.
 
 use crate::{Command, Outcome, Stop, process, python, workspace};
 use std::path::Path;

@@ -54,6 +54,7 @@ pub use words::{Evidence, FloatRule, Integer, Per, WeightPer};
 
 #[cfg(feature = "schema")]
 use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::LazyLock};
 use strait_core::Term;
@@ -276,6 +277,9 @@ pub struct PartialTable {
     /// The formats that are written with this overlay.
     #[serde(default)]
     pub emit: Vec<Format>,
+    /// The names of the rows of ops that the overlay has.
+    #[serde(default)]
+    pub op: BTreeMap<String, IgnoredAny>,
 }
 
 #[cfg(feature = "schema")]
@@ -433,6 +437,18 @@ impl TargetSpec {
         self.overlay.iter().find_map(|(option, values)| {
             let value = values.iter().find(|(_, overlay)| overlay.emit.contains(&format))?.0;
             Some((option.as_str(), self.options.get(option)?.value_of(value)))
+        })
+    }
+
+    /// Finds the chosen option that the row of ops with this name comes from, or by which the row is changed, and the
+    /// option's value. Returns `None` if the row is the same for all values of the options.
+    pub fn option_of(&self, row: &str) -> Option<(&str, &OptionValue)> {
+        self.overlay.iter().find_map(|(option, values)| {
+            let chosen = self.chosen.get(option)?;
+            let mut merged = values.iter().filter(|(_, overlay)| overlay.op.contains_key(row));
+            let row = self.options.get(option)?;
+            let is_chosen = merged.any(|(value, _)| row.value_of(value) == *chosen);
+            is_chosen.then_some((option.as_str(), chosen))
         })
     }
 

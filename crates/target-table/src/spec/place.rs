@@ -34,6 +34,16 @@ pub struct OpSite<'a> {
 }
 
 impl TargetSpec {
+    /// Why the ops of a row run on the host. If an option of the target is the cause, the text names the option, so that
+    /// a report shows what the option costs.
+    fn why_host(&self, name: &str, row: &OpRow) -> String {
+        let why = row.why.clone().unwrap_or_default();
+        match self.option_of(name) {
+            Some((option, value)) => format!("{why} (`{option} = {value}`)"),
+            None => why,
+        }
+    }
+
     /// Finds the first row that supports these types of activations and weights and whose limits the op satisfies. This
     /// row computes the op on the accelerator. Returns the row and its name. If there is no such row, the op stays on
     /// the host, and each row that was tried gives a reason why.
@@ -47,8 +57,7 @@ impl TargetSpec {
         let mut refusals: Vec<(&str, Reason)> = Vec::new();
         for (name, row) in self.rows_for(term, activation) {
             if row.is_host() {
-                let why = row.why.clone().unwrap_or_default();
-                return Err(Reason::new(ReasonCode::TargetHost, why));
+                return Err(Reason::new(ReasonCode::TargetHost, self.why_host(name, row)));
             }
             match row.admits(site, weight) {
                 Ok(()) => return Ok((name, row)),
