@@ -21,7 +21,7 @@ use strait_core::op::{Concat, Expand, ShapeOf, Slice, Transpose};
 use strait_core::{Def, Dim, Module, Node, Op, Symbol, TensorData, TensorType, ValueId};
 
 /// The reason why a graph cannot be changed to take any number of samples, and the node that is the cause.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct OneSample {
     /// The name of the node.
     pub node: String,
@@ -37,19 +37,39 @@ struct Samples {
     each: u64,
 }
 
+/// A graph for any number of samples.
+#[derive(Debug)]
+pub struct FreeBatch {
+    /// The graph. Its extents that depend on the number of samples have names.
+    pub module: Module,
+    /// For the name of each such extent: how many elements belong to one sample.
+    extents: BTreeMap<Symbol, u64>,
+}
+
+impl FreeBatch {
+    /// The graph for `count` samples.
+    pub fn of(&self, count: u64) -> Module {
+        let mut module = self.module.clone();
+        let extent = |symbol: Symbol| self.extents.get(&symbol).map(|each| each.saturating_mul(count));
+        module.main_mut().bind(extent);
+        module
+    }
+}
+
 /// Returns the main graph of `module`, changed for any number of samples. The first axis of every input must have the
-/// extent 1, and gets the extent `name`. The graph must be that of a simulation and have no control flow.
+/// extent 1, and gets the extent `name`. Each node must have the op that it has in the model, or convert codes: the
+/// graph must be that of a simulation or of operators on codes. It must have no control flow.
 ///
 /// # Errors
 /// The first node that cannot be shown to treat each sample alike.
-pub fn free_batch(module: &Module, name: &str) -> Result<Module, OneSample> {
+pub fn free_batch(module: &Module, name: &str) -> Result<FreeBatch, OneSample> {
     let joined = freed(module, name, false);
     joined.or_else(|why| freed(module, name, true).map_err(|_| why))
 }
 
 /// Does the same as [`free_batch`]. If `hides` is set, and a reshape would merge the batch with another axis, the batch
 /// may get an extra axis in front.
-fn freed(module: &Module, name: &str, hides: bool) -> Result<Module, OneSample> {
+fn freed(module: &Module, name: &str, hides: bool) -> Result<FreeBatch, OneSample> {
     let mut freeing = Freeing::new(module, name, hides);
     let order = module.main().topological_order().map_err(|id| OneSample {
         node: id.to_string(),
@@ -76,13 +96,18 @@ fn freed(module: &Module, name: &str, hides: bool) -> Result<Module, OneSample> 
         made.into_iter()
             .for_each(|made| freeing.out.main_mut().add_output(made));
     }
-    Ok(freeing.out)
+    Ok(FreeBatch {
+        module: freeing.out,
+        extents: freeing.extents,
+    })
 }
 
 struct Freeing<'a> {
     source: &'a Module,
     out: Module,
     batch: Symbol,
+    /// For the name of each extent that depends on the number of samples: how many elements belong to one sample.
+    extents: BTreeMap<Symbol, u64>,
     /// For each value of the source: the new value, and the axis of the samples if the value depends on samples.
     made: BTreeMap<ValueId, (ValueId, Option<Samples>)>,
     /// Values of the source whose new values have an extra axis in front for the samples.
@@ -107,6 +132,7 @@ impl<'a> Freeing<'a> {
             source,
             out,
             batch,
+            extents: BTreeMap::from([(batch, 1)]),
             made: BTreeMap::new(),
             hidden: BTreeSet::new(),
             hides,
@@ -157,6 +183,7 @@ impl<'a> Freeing<'a> {
                     self.out.names.intern(&text)
                 }
             };
+            self.extents.insert(name, each);
             *extent = Dim::Named(name);
         }
         ty
