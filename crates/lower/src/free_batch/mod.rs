@@ -18,7 +18,7 @@ use rules::rule;
 use smallvec::{SmallVec, smallvec};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::op::{Concat, Expand, ShapeOf, Slice, Transpose};
-use strait_core::{Def, Dim, Module, Node, Op, Symbol, TensorData, TensorType, ValueId};
+use strait_core::{Def, Dim, Elem, Module, Node, Op, Symbol, TensorData, TensorType, ValueId};
 
 /// The reason why a graph cannot be changed to take any number of samples, and the node that is the cause.
 #[derive(Clone, Debug, PartialEq)]
@@ -259,9 +259,14 @@ impl<'a> Freeing<'a> {
                 false => self.typed(ty, of(position)),
             })
             .collect();
-        let given = operands.iter().map(|id| Some(&self.out.main().value((*id)?)?.ty));
-        let given: Vec<Option<&TensorType>> = given.collect();
-        let inferred = self.out.result_types(&op, &given, None).map_err(|reason| reason.text)?;
+        let given = self.given(&op, &operands);
+        let given: Vec<Option<&TensorType>> = given.iter().map(Option::as_ref).collect();
+        let mut inferred = self.out.result_types(&op, &given, None).map_err(|reason| reason.text)?;
+        for (inferred, &id) in inferred.iter_mut().zip(&node.outputs) {
+            if let Some(value) = graph.value(id).filter(|value| value.quant.is_some()) {
+                inferred.elem = value.ty.elem;
+            }
+        }
         if let Some((inferred, stated)) = (inferred.iter().zip(&stated)).find(|(own, stated)| !own.is_stated_by(stated))
         {
             return Err(format!(
@@ -284,6 +289,21 @@ impl<'a> Freeing<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The types of operands from which the types of an op's results are inferred. An op of the model that computes on
+    /// codes has the shapes that it has on real numbers.
+    fn given(&self, op: &Op, operands: &[Option<ValueId>]) -> Vec<Option<TensorType>> {
+        let takes_codes = matches!(op, Op::Dequantize(_) | Op::Lookup(_));
+        let given = |id: &Option<ValueId>| {
+            let value = self.out.main().value((*id)?)?;
+            let is_real = value.quant.is_some() && !takes_codes;
+            Some(TensorType {
+                elem: if is_real { Elem::F32 } else { value.ty.elem },
+                shape: value.ty.shape.clone(),
+            })
+        };
+        operands.iter().map(given).collect()
     }
 
     /// Repeats a value with the extent 1 along `axis` for each sample.
@@ -338,16 +358,18 @@ impl<'a> Freeing<'a> {
     /// Appends a node that the source does not have. Its result has the type `ty`, or an inferred type if `ty` is
     /// `None`.
     fn step(&mut self, name: &str, op: Op, operands: &[ValueId], ty: Option<TensorType>) -> Result<ValueId, String> {
-        let types: Vec<_> = operands
-            .iter()
-            .map(|&id| self.out.main().value(id).map(|value| &value.ty))
-            .collect();
+        let value = |id: ValueId| self.out.main().value(id);
+        let quant = operands.first().and_then(|&id| value(id)?.quant.clone());
+        if matches!(op, Op::Transpose(_)) && quant.as_ref().is_some_and(|grid| grid.axis.is_some()) {
+            return Err("its operand has a scale for each channel".into());
+        }
+        let types: Vec<_> = operands.iter().map(|&id| Some(&value(id)?.ty)).collect();
         let mut inferred = self.out.result_types(&op, &types, None).map_err(|reason| reason.text)?;
         let ty = ty.or_else(|| inferred.pop()).ok_or("a step has no result")?;
         let name = self.out.names.fresh(name);
         let operands: Vec<_> = operands.iter().copied().map(Some).collect();
         let main = self.out.main_mut();
-        let id = main.add_node(name, op, &operands, vec![(name, ty, None)]);
+        let id = main.add_node(name, op, &operands, vec![(name, ty, quant)]);
         let made = main.node(id).and_then(Node::result);
         made.ok_or_else(|| "a step has no result".into())
     }

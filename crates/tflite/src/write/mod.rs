@@ -5,6 +5,8 @@
 //! operator before it. Equal modules give equal bytes.
 
 mod batch;
+#[cfg(test)]
+mod batch_tests;
 mod borders;
 mod emitter;
 mod file;
