@@ -49,7 +49,10 @@ pub(super) fn takes_several(job: &Job<'_>) -> bool {
 pub(super) fn free(job: &Job<'_>, free: &FreeBatch) -> Result<Result<Vec<u8>, OneSample>, Diagnostics> {
     let file = encode_free(|count| free.of(count), borders(&own(job)), &about(job)?);
     Ok(file.map_err(|error| match error {
-        WriteError::Node { node, why } => OneSample { node, why },
+        WriteError::Node { node, why } => OneSample {
+            node: free.layer(&node).to_owned(),
+            why,
+        },
         error => OneSample {
             node: FILE.to_owned(),
             why: error.to_string(),

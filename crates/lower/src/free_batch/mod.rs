@@ -44,9 +44,16 @@ pub struct FreeBatch {
     pub module: Module,
     /// For the name of each such extent: how many elements belong to one sample.
     extents: BTreeMap<Symbol, u64>,
+    /// For each node that the model does not have: the node of the model for which it was added.
+    added: BTreeMap<String, String>,
 }
 
 impl FreeBatch {
+    /// The name of the node of the model that a node belongs to, by its name.
+    pub fn layer<'a>(&'a self, node: &'a str) -> &'a str {
+        self.added.get(node).map_or(node, String::as_str)
+    }
+
     /// The graph for `count` samples.
     pub fn of(&self, count: u64) -> Module {
         let mut module = self.module.clone();
@@ -99,6 +106,7 @@ fn freed(module: &Module, name: &str, hides: bool) -> Result<FreeBatch, OneSampl
     Ok(FreeBatch {
         module: freeing.out,
         extents: freeing.extents,
+        added: freeing.added,
     })
 }
 
@@ -108,6 +116,10 @@ struct Freeing<'a> {
     batch: Symbol,
     /// For the name of each extent that depends on the number of samples: how many elements belong to one sample.
     extents: BTreeMap<Symbol, u64>,
+    /// For each node that the source does not have: the node of the source for which it was added.
+    added: BTreeMap<String, String>,
+    /// The name of the node of the source that is being changed.
+    layer: String,
     /// For each value of the source: the new value, and the axis of the samples if the value depends on samples.
     made: BTreeMap<ValueId, (ValueId, Option<Samples>)>,
     /// Values of the source whose new values have an extra axis in front for the samples.
@@ -133,6 +145,8 @@ impl<'a> Freeing<'a> {
             out,
             batch,
             extents: BTreeMap::from([(batch, 1)]),
+            added: BTreeMap::new(),
+            layer: String::new(),
             made: BTreeMap::new(),
             hidden: BTreeSet::new(),
             hides,
@@ -231,6 +245,7 @@ impl<'a> Freeing<'a> {
 
     fn node(&mut self, node: &'a Node) -> Result<(), String> {
         let graph = self.source.main();
+        self.source.name(node.name).clone_into(&mut self.layer);
         let missing = || "a value of it is missing".to_owned();
         let results: Option<Vec<_>> = self.types(node.outputs.iter().copied().map(Some)).into_iter().collect();
         let results = results.ok_or_else(missing)?;
@@ -367,6 +382,7 @@ impl<'a> Freeing<'a> {
         let mut inferred = self.out.result_types(&op, &types, None).map_err(|reason| reason.text)?;
         let ty = ty.or_else(|| inferred.pop()).ok_or("a step has no result")?;
         let name = self.out.names.fresh(name);
+        self.added.insert(self.out.name(name).to_owned(), self.layer.clone());
         let operands: Vec<_> = operands.iter().copied().map(Some).collect();
         let main = self.out.main_mut();
         let id = main.add_node(name, op, &operands, vec![(name, ty, quant)]);
