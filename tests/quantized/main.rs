@@ -8,6 +8,7 @@
 mod codes_at_outputs;
 #[path = "../../crates/tflite/tests/common/mod.rs"]
 mod flat;
+mod free_batches;
 mod narrow;
 mod onnx;
 mod read_back;

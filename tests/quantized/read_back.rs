@@ -36,7 +36,7 @@ fn reads_back(compile: impl Fn(&Path, Option<&Path>) -> PathBuf, samples: &Path,
     assert!(expected == outputs(&second, samples, &at("found")), "{case}");
 }
 
-fn compile(loaded: &config::Loaded) -> PathBuf {
+pub(super) fn compile(loaded: &config::Loaded) -> PathBuf {
     let session = Session::new(NonZeroUsize::MIN, Context::detect(), &Silent);
     let compiled = pipeline::compile(loaded, targets::registry([]).unwrap(), &session);
     compiled.unwrap_or_else(|stop| panic!("{stop}")).remove(0).folder

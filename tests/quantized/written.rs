@@ -8,7 +8,7 @@ use strait_execute::{Tensor, reference};
 use strait_import::ReadOptions;
 
 /// Names and shapes of values.
-fn ports(module: &Module, ids: &[ValueId]) -> Vec<String> {
+pub(super) fn ports(module: &Module, ids: &[ValueId]) -> Vec<String> {
     let extent = |dim: &Dim| match dim {
         Dim::Fixed(extent) => extent.to_string(),
         Dim::Named(name) => module.name(*name).to_owned(),

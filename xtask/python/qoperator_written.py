@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
 
+import batches
 import figures
 import numpy as np
 import onnx
@@ -211,6 +212,19 @@ def held(arguments, model):
     return found
 
 
+def several(arguments, model):
+    """The number of bytes of outputs that differ between a run of several samples and runs of one sample."""
+    settings = ["--set", 'output.emit=["qoperator-onnx"]']
+    folder = batches.compiled(arguments, model, "onnxruntime", settings, arguments.work / f"{model.name}-batch")
+    if folder is None:
+        return None
+    data, _ = next(iter(model.evaluations.values()))
+    stored, run = np.load(arguments.data / f"{data}.npy", mmap_mode="r")[: batches.COUNT], session(folder / FILE, False)
+    given = run.get_inputs()[0]
+    shape = [1, *given.shape[1:]]
+    return batches.onnx_runtime(run, [{given.name: np.asarray(feed).reshape(shape)} for feed in model.inputs(stored)])
+
+
 def of_zoo(arguments, skeleton, inputs):
     """The same for a network of the zoo, which has random weights."""
     from qdq_zoo import SAMPLES, drawn
@@ -291,6 +305,7 @@ def main():
             continue
         try:
             wrong += shown(name, run(arguments, *of))
+            wrong += 0 if arguments.zoo else batches.shown(name, several(arguments, *of))
         except processes.Failed as error:
             print(f"WRONG   {name}: {error}", flush=True)
             wrong += 1

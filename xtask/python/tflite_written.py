@@ -5,7 +5,8 @@
 The outputs of up to 200 samples and each integer tensor of sample 0 have to have our bytes. What depends on a function of real numbers
 that LiteRT takes from its C library, or on the order of a sum of real numbers, may differ: it is listed, with how far. Each model is
 written three times: with inputs and outputs that are real numbers, and with codes of both signednesses. The files run at LiteRT's
-default settings (XNNPACK), too: outputs that differ are counted, with the SNR against our own outputs.
+default settings (XNNPACK), too: outputs that differ are counted, with the SNR against our own outputs. Models with an open batch run
+with three samples at once, which have to have the bytes of three runs.
 """
 
 import argparse
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate, permutations, product
 from pathlib import Path
 
+import batches
 import figures
 import numpy as np
 import processes
@@ -203,6 +205,20 @@ def held(arguments, model, codes):
     return found, operators, libm
 
 
+def several(arguments, model, codes):
+    """The number of bytes of outputs that differ between a run of several samples and runs of one sample."""
+    name = f"{model.name}-batch-{codes}" if codes else f"{model.name}-batch"
+    borders = ", ".join(f'{key} = "{value}"' for key, value in BORDERS[codes].items())
+    settings = ["--set", 'output.emit=["tflite"]', "--set", f"output.target.generic-int8={{ {borders} }}"]
+    folder = batches.compiled(arguments, model, "generic-int8", settings, arguments.work / name)
+    if folder is None:
+        return None
+    data, _ = next(iter(model.evaluations.values()))
+    stored = np.load(arguments.data / f"{data}.npy", mmap_mode="r")[: batches.COUNT]
+    (given,) = interpreter(folder / "model.tflite", True).get_input_details()
+    return batches.litert(folder / "model.tflite", [[fed(feed, given, codes)] for feed in model.inputs(stored)])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("strait", "values"):
@@ -237,6 +253,14 @@ def main():
         figures.record(format, "LiteRT BUILTIN_REF", model.name, figures.counted(found.differing, found.elements, behind.removeprefix(", ")))
         figures.record(format, "LiteRT default", model.name, figures.counted(found.default_differing, found.elements, f"{found.snr:.1f} dB"))
         wrong += bool(found.wrong) or bool(found.differing and not libm)
+    cases = [(model, codes) for model in some for codes in ("", "int8") if not codes or model.name in FEW]
+    for model, codes in cases:
+        name = f"{model.name} with {codes}" if codes else model.name
+        try:
+            wrong += batches.shown(name, several(arguments, model, codes))
+        except (processes.Failed, RuntimeError) as error:
+            print(f"WRONG   {name}: {error}")
+            wrong += 1
     return 1 if wrong else 0
 
 

@@ -7,7 +7,7 @@ use crate::ids::{ConfigId, DataId, Link, NodeId, Symbol, Use, ValueId};
 use crate::op::Op;
 use crate::quant::{Port, QuantParams, QuantTable, Reading};
 use crate::reason::Reason;
-use crate::shape::TensorType;
+use crate::shape::{Dim, TensorType};
 use crate::stage::Stage;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
@@ -308,6 +308,17 @@ impl Graph {
     pub fn set_quant(&mut self, id: ValueId, quant: Option<Arc<QuantParams>>) {
         if let Some(value) = self.value_mut(id) {
             value.quant = quant;
+        }
+    }
+
+    /// Replaces the named extents for which `extent` returns a number, in the types of all values.
+    pub fn bind(&mut self, extent: impl Fn(Symbol) -> Option<u64>) {
+        for dim in (self.values.iter_mut().flatten()).flat_map(|value| value.ty.shape.iter_mut()) {
+            if let Dim::Named(symbol) = *dim
+                && let Some(number) = extent(symbol)
+            {
+                *dim = Dim::Fixed(number);
+            }
         }
     }
 

@@ -25,7 +25,7 @@ mod walk;
 
 pub use bake::{Baked, bake};
 pub use error::LowerError;
-pub use free_batch::{OneSample, free_batch};
+pub use free_batch::{FreeBatch, OneSample, free_batch};
 pub use fuse::{Attempt, FuseError, Fused, Fusion, FusionPolicy, Merged, Refused, Until, dropped_clamp, fuse};
 pub use lowering::{Lowered, Turns, lower};
 pub use operators::operators;

@@ -21,7 +21,7 @@ mod write;
 pub use error::WriteError;
 pub use format::Onnx;
 pub use read::{LFS_POINTER, Model, Operator, operators, read};
-pub use write::{DataFile, Encoded, MOST_BYTES, encode, encode_operators, left_out, write};
+pub use write::{DataFile, Encoded, MOST_BYTES, encode, encode_operators, left_out, operators_left_out, write};
 
 /// The oldest and the newest version of the standard operator set that Strait reads.
 pub const OPSETS: std::ops::RangeInclusive<i64> = 7..=28;

@@ -246,8 +246,8 @@ fn for_target(
         let float = (before.float.as_ref(), notes.as_slice());
         report.accuracy = Some(accuracy(evaluation, float, &job, integer, session)?);
     }
-    // The graph of the Q/DQ file stays in memory until it is written, so it is made only after all runs.
-    let (qdq, one_sample) = emit::one_sample(&job, &lowered)?;
+    // What is made here stays in memory until it is written, so it is made only after all runs.
+    let (made, one_sample) = emit::free_batches(&job, &lowered)?;
     remarks.tell(one_sample);
     remarks.tell(skipped(&rewritten));
     remarks.tell(sanity::warning(&report.sanity));
@@ -266,7 +266,7 @@ fn for_target(
     };
     let (digest, left_out) = session.phase(&format!("write ({id})"), None, |_| {
         ready.model.unchanged().map_err(failure::model_changed)?;
-        let others = |writer: &ArtifactWriter| emit::emit(&job, &lowered, (&rewritten, qdq), writer);
+        let others = |writer: &ArtifactWriter| emit::emit(&job, &lowered, (&rewritten, made), writer);
         write(
             &parts,
             (target.spec(), &job.origin),

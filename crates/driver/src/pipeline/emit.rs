@@ -7,7 +7,7 @@ use strait_container::ArtifactWriter;
 use strait_core::{
     ConfigId, Counts, Elem, GraphId, Module, PassError, Port, Reason, ReasonCode, Rewritten, Rule, RuleSet, Term,
 };
-use strait_lower::{OneSample, Parameters, Signs, free_batch};
+use strait_lower::{FreeBatch, OneSample, Parameters, Signs, free_batch};
 use strait_quantize::{Settings, annotate::RangeFrom};
 use strait_rewrite::rules::relu6_to_relu::{self, Saturation, saturations};
 use strait_target::{Emission, Observing, Sink, TargetError, TargetSpec, spec::Format};
@@ -170,6 +170,18 @@ pub(super) fn saturated(job: &Job<'_>, lowered: &Lowered) -> Result<(Option<Diag
     Ok((told, rewritten))
 }
 
+/// The graphs of files for any number of samples in one run, and such files themselves. They are made before the report,
+/// which says what makes a file take one sample at a time.
+#[derive(Default)]
+pub(super) struct Made {
+    /// The graph of the Q/DQ file, also if it takes one sample at a time.
+    qdq: Option<Module>,
+    /// The graph of the ONNX file of quantized operators, also if it takes one sample at a time.
+    operators: Option<Module>,
+    /// The TFLite file, also if it takes one sample at a time.
+    tflite: Option<Vec<u8>>,
+}
+
 /// Returns the graph of the Q/DQ file. If the model takes any number of samples, the graph does too, if possible. If it
 /// is not possible, the graph takes one sample, and the second result names the node that works for one sample only.
 fn qdq(job: &Job<'_>, lowered: &Lowered) -> Result<(Module, Option<OneSample>), Stop> {
@@ -184,7 +196,7 @@ fn qdq(job: &Job<'_>, lowered: &Lowered) -> Result<(Module, Option<OneSample>), 
     strait_lower::name_outputs(&mut module, &lowered.built.annotated);
     let (module, fixed) = match job.ready.batch.first().map(|batch| free(job, &module, &batch.name)) {
         None => (module, None),
-        Some(Ok(free)) => (free, None),
+        Some(Ok(free)) => (free.module, None),
         Some(Err(fixed)) => (module, Some(fixed)),
     };
     check_invariants(&module, "rewrite")?;
@@ -192,7 +204,7 @@ fn qdq(job: &Job<'_>, lowered: &Lowered) -> Result<(Module, Option<OneSample>), 
 }
 
 /// Changes the graph so that it takes any number of samples.
-fn free(job: &Job<'_>, module: &Module, batch: &str) -> Result<Module, OneSample> {
+fn free(job: &Job<'_>, module: &Module, batch: &str) -> Result<FreeBatch, OneSample> {
     if !job.ready.bodies.is_empty() {
         let node = module.name(module.main().name).to_owned();
         let why = "there is control flow".into();
@@ -201,19 +213,76 @@ fn free(job: &Job<'_>, module: &Module, batch: &str) -> Result<Module, OneSample
     free_batch(module, batch)
 }
 
-/// For a model that takes any number of samples: returns the graph of the Q/DQ file, to be passed to [`emit`]. If the
-/// file can take only one sample at a time, also returns a remark with the reason. For a model with a fixed number of
-/// samples, returns `None`: the graph is then made when the file is written.
-pub(super) fn one_sample(job: &Job<'_>, lowered: &Lowered) -> Result<(Option<Module>, Option<Diagnostic>), Stop> {
-    if job.ready.batch.is_empty() || !job.formats.contains(&Format::QdqOnnx) || left_out(job).is_some() {
-        return Ok((None, None));
+/// For a model that takes any number of samples: makes what [`emit`] writes for any number of samples. For each file that
+/// can take only one sample at a time, also returns a remark with the reason. For a model with a fixed number of samples,
+/// nothing is made before the files are written.
+pub(super) fn free_batches(job: &Job<'_>, lowered: &Lowered) -> Result<(Made, Vec<Diagnostic>), Stop> {
+    let (mut made, mut remarks) = (Made::default(), Vec::new());
+    let Some(batch) = job.ready.batch.first().map(|batch| batch.name.as_str()) else {
+        return Ok((made, remarks));
+    };
+    if job.formats.contains(&Format::QdqOnnx) && left_out(job).is_none() {
+        let (module, fixed) = qdq(job, lowered)?;
+        made.qdq = Some(module);
+        remarks.extend(fixed.map(|fixed| fixed_batch(QDQ_ONNX_FILE, &fixed)));
     }
-    let (module, fixed) = qdq(job, lowered)?;
-    let remark = fixed.map(|OneSample { node, why }| {
-        let message = format!("{QDQ_ONNX_FILE} takes one sample at a time, and no other batch: in `{node}`, {why}");
-        Diagnostic::remark(codes::OUTPUT, message)
-    });
-    Ok((Some(module), remark))
+    let has_operators = [Format::TfLite, Format::QOperatorOnnx];
+    if !has_operators.iter().any(|format| job.formats.contains(format)) {
+        return Ok((made, remarks));
+    }
+    // If there are no operators for a node, the reason is told where the file is written.
+    let Ok(module) = operators(job, lowered) else {
+        return Ok((made, remarks));
+    };
+    let free = free(job, &module, batch);
+    if job.formats.contains(&Format::TfLite) && tflite::takes_several(job) {
+        let file = match &free {
+            Ok(free) => tflite::free(job, free)?,
+            Err(fixed) => Err(fixed.clone()),
+        };
+        // If the file cannot be written at all, the reason is told where it is written.
+        let one = |fixed| tflite::one(job, &module).map(|one| one.ok().map(|one| (one, fixed)));
+        match file {
+            Ok(file) => made.tflite = Some(file),
+            Err(fixed) => {
+                if let Some((file, fixed)) = one(fixed)? {
+                    made.tflite = Some(file);
+                    remarks.push(fixed_batch(tflite::FILE, &fixed));
+                }
+            }
+        }
+    }
+    if job.formats.contains(&Format::QOperatorOnnx) {
+        let refusal = |module: &Module| strait_onnx::operators_left_out(module);
+        let free = free.and_then(|free| match refusal(&free.module) {
+            None => Ok(free.module),
+            Some((node, why)) => Err(OneSample { node, why }),
+        });
+        match free {
+            Ok(module) => made.operators = Some(module),
+            Err(fixed) if refusal(&module).is_none() => {
+                remarks.push(fixed_batch(QOPERATOR_ONNX_FILE, &fixed));
+                made.operators = Some(module);
+            }
+            Err(_) => {}
+        }
+    }
+    Ok((made, remarks))
+}
+
+/// The remark on a file that takes one sample at a time, although the model takes any number.
+fn fixed_batch(file: &str, OneSample { node, why }: &OneSample) -> Diagnostic {
+    let message = format!("{file} takes one sample at a time, and no other batch: in `{node}`, {why}");
+    Diagnostic::remark(codes::OUTPUT, message)
+}
+
+/// The graph of operators on codes, for one sample. Files with an operator for each node of the model are made of it.
+pub(super) fn operators(job: &Job<'_>, lowered: &Lowered) -> Result<Module, TargetError> {
+    let annotated = &lowered.built.annotated;
+    let module = strait_lower::operators(annotated, job.target.spec());
+    let mut module = module.map_err(|error| refused(error.to_string()))?;
+    strait_lower::name_outputs(&mut module, annotated);
+    Ok(module)
 }
 
 /// True if the configuration names the formats to write. Otherwise the target's table lists them.
@@ -221,13 +290,13 @@ fn are_named(job: &Job<'_>) -> bool {
     job.loaded.config.output.formats_of(job.id()).is_some()
 }
 
-/// Writes the formats of the job. `made` is the graph of the Q/DQ file if it has already been made. The target's own
+/// Writes the formats of the job. `made` has what has already been made of them. The target's own
 /// package or the TFLite file may be unable to represent the model. In this case, returns an error if the configuration
 /// asks for this format, and a remark if only the target's table asks for it.
 pub(super) fn emit(
     job: &Job<'_>,
     lowered: &Lowered,
-    (rewritten, mut made): (&Rewritten, Option<Module>),
+    (rewritten, mut made): (&Rewritten, Made),
     writer: &ArtifactWriter,
 ) -> Result<Vec<Diagnostic>, Stop> {
     let mut sink = Files::new(writer);
@@ -239,11 +308,17 @@ pub(super) fn emit(
                 let written = package(job, lowered, (rewritten, &observing), &mut sink);
                 written.and_then(|()| sink.finish())
             }
-            Format::TfLite => tflite::write(job, lowered, &mut sink)?.map(|remark| told.extend(remark)),
-            Format::QOperatorOnnx => quantized_operators(job, lowered, &mut sink),
+            Format::TfLite => {
+                let written = tflite::write(job, lowered, made.tflite.take(), &mut sink)?;
+                written.map(|remark| told.extend(remark))
+            }
+            Format::QOperatorOnnx => {
+                let module = made.operators.take().map_or_else(|| operators(job, lowered), Ok);
+                module.and_then(|module| sink.operators(QOPERATOR_ONNX_FILE, &module))
+            }
             Format::QdqOnnx if left_out(job).is_some() => Ok(()),
             Format::QdqOnnx => {
-                let module = match made.take() {
+                let module = match made.qdq.take() {
                     Some(module) => module,
                     None => qdq(job, lowered)?.0,
                 };
@@ -265,15 +340,6 @@ pub(super) fn emit(
         }
     }
     Ok(told)
-}
-
-/// Writes the ONNX file of quantized operators.
-fn quantized_operators(job: &Job<'_>, lowered: &Lowered, sink: &mut Files<'_>) -> Result<(), TargetError> {
-    let annotated = &lowered.built.annotated;
-    let module = strait_lower::operators(annotated, job.target.spec());
-    let mut module = module.map_err(|error| refused(error.to_string()))?;
-    strait_lower::name_outputs(&mut module, annotated);
-    sink.operators(QOPERATOR_ONNX_FILE, &module)
 }
 
 /// The artifact's module after the rules that depend on final scales. This module is written to other formats.

@@ -3,13 +3,15 @@
 use std::{fs, io, path::Path};
 
 use bytes::Bytes;
-use strait_core::Elem;
+use strait_core::{Elem, Module};
+use strait_lower::{FreeBatch, OneSample};
 use strait_samples::{Operation, Plan};
 use strait_target::{OptionValue, Options, Sink, TargetError};
 use strait_tflite::accelerator::{Accelerator, Verdict, verdicts};
-use strait_tflite::write::{About, AboutInput, Borders, encode};
+use strait_tflite::write::{About, AboutInput, Borders, WriteError, encode, encode_free};
 
 use super::{
+    emit::operators,
     files::{Files, refused},
     inputs::preprocessing,
     job::Job,
@@ -25,7 +27,7 @@ use crate::{
 };
 
 /// Name of the file.
-const FILE: &str = "model.tflite";
+pub(super) const FILE: &str = "model.tflite";
 
 /// The limit in bytes for a file with the names of classes.
 const MOST_LABEL_BYTES: u64 = 1 << 24;
@@ -33,7 +35,32 @@ const MOST_LABEL_BYTES: u64 = 1 << 24;
 /// How many operators that run on the CPU are listed.
 const MOST_TOLD: usize = 20;
 
-/// Writes the TFLite file. If an option of the target names an accelerator, returns a remark on the operators that the
+/// True if the file may take several samples in one run. Accelerators for microcontrollers run one sample at a time, and
+/// their compilers want fixed shapes.
+pub(super) fn takes_several(job: &Job<'_>) -> bool {
+    accelerator(&job.target.spec().chosen).is_none()
+}
+
+/// Makes the file for any number of samples in one run. The inner error names the first node with which the file takes
+/// one sample at a time.
+///
+/// # Errors
+/// If the file with the names of the classes cannot be used.
+pub(super) fn free(job: &Job<'_>, free: &FreeBatch) -> Result<Result<Vec<u8>, OneSample>, Diagnostics> {
+    let file = encode_free(|count| free.of(count), borders(&own(job)), &about(job)?);
+    Ok(file.map_err(|error| match error {
+        WriteError::Node { node, why } => OneSample {
+            node: free.layer(&node).to_owned(),
+            why,
+        },
+        error => OneSample {
+            node: FILE.to_owned(),
+            why: error.to_string(),
+        },
+    }))
+}
+
+/// Writes the TFLite file: `made`, or the file for one sample at a time. If an option of the target names an accelerator, returns a remark on the operators that the
 /// accelerator leaves to the CPU. The inner error says why the format cannot express the model.
 ///
 /// # Errors
@@ -41,23 +68,29 @@ const MOST_TOLD: usize = 20;
 pub(super) fn write(
     job: &Job<'_>,
     lowered: &Lowered,
+    made: Option<Vec<u8>>,
     sink: &mut Files<'_>,
 ) -> Result<Result<Option<Diagnostic>, TargetError>, Diagnostics> {
-    let about = about(job)?;
-    Ok(encoded(job, lowered, &about, sink))
+    let file = match made {
+        Some(file) => Ok(file),
+        None => match operators(job, lowered) {
+            Ok(module) => one(job, &module)?,
+            Err(error) => Err(error),
+        },
+    };
+    Ok(file.and_then(|file| written(job, file, sink)))
 }
 
-fn encoded(
-    job: &Job<'_>,
-    lowered: &Lowered,
-    about: &About,
-    sink: &mut Files<'_>,
-) -> Result<Option<Diagnostic>, TargetError> {
-    let annotated = &lowered.built.annotated;
-    let mut module =
-        strait_lower::operators(annotated, job.target.spec()).map_err(|error| refused(error.to_string()))?;
-    strait_lower::name_outputs(&mut module, annotated);
-    let bytes = encode(&module, borders(&own(job)), about).map_err(|error| refused(format!("{FILE}: {error}")))?;
+/// The file for one sample at a time, of the graph of operators on codes.
+///
+/// # Errors
+/// If the file with the names of the classes cannot be used.
+pub(super) fn one(job: &Job<'_>, module: &Module) -> Result<Result<Vec<u8>, TargetError>, Diagnostics> {
+    let file = encode(module, borders(&own(job)), &about(job)?);
+    Ok(file.map_err(|error| refused(format!("{FILE}: {error}"))))
+}
+
+fn written(job: &Job<'_>, bytes: Vec<u8>, sink: &mut Files<'_>) -> Result<Option<Diagnostic>, TargetError> {
     sink.bytes(FILE, &bytes)?;
     sink.finish()?;
     let accelerator = accelerator(&job.target.spec().chosen);

@@ -83,6 +83,7 @@ fn lifted(op: &Op, ranks: [usize; 2]) -> Ruled<Op> {
         Op::Relu(_) | Op::Clip(_) | Op::LeakyRelu(_) | Op::HardSigmoid(_) | Op::Elu(_) | Op::Unary(_) | Op::Add(_) => {}
         Op::Sub(_) | Op::Mul(_) | Op::Div(_) | Op::Pow(_) | Op::Binary(_) | Op::Compare(_) | Op::Select(_) => {}
         Op::Cast(_) | Op::Identity(_) | Op::RoundTo(_) | Op::Quantize(_) | Op::Dequantize(_) | Op::MatMul(_) => {}
+        Op::Lookup(_) => {}
         Op::Transpose(op) => {
             op.permutation.iter_mut().for_each(|axis| *axis += 1);
             op.permutation.insert(0, 0);

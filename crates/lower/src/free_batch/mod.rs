@@ -18,10 +18,10 @@ use rules::rule;
 use smallvec::{SmallVec, smallvec};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::op::{Concat, Expand, ShapeOf, Slice, Transpose};
-use strait_core::{Def, Dim, Module, Node, Op, Symbol, TensorData, TensorType, ValueId};
+use strait_core::{Def, Dim, Elem, Module, Node, Op, Symbol, TensorData, TensorType, ValueId};
 
 /// The reason why a graph cannot be changed to take any number of samples, and the node that is the cause.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct OneSample {
     /// The name of the node.
     pub node: String,
@@ -37,19 +37,46 @@ struct Samples {
     each: u64,
 }
 
+/// A graph for any number of samples.
+#[derive(Debug)]
+pub struct FreeBatch {
+    /// The graph. Its extents that depend on the number of samples have names.
+    pub module: Module,
+    /// For the name of each such extent: how many elements belong to one sample.
+    extents: BTreeMap<Symbol, u64>,
+    /// For each node that the model does not have: the node of the model for which it was added.
+    added: BTreeMap<String, String>,
+}
+
+impl FreeBatch {
+    /// The name of the node of the model that a node belongs to, by its name.
+    pub fn layer<'a>(&'a self, node: &'a str) -> &'a str {
+        self.added.get(node).map_or(node, String::as_str)
+    }
+
+    /// The graph for `count` samples.
+    pub fn of(&self, count: u64) -> Module {
+        let mut module = self.module.clone();
+        let extent = |symbol: Symbol| self.extents.get(&symbol).map(|each| each.saturating_mul(count));
+        module.main_mut().bind(extent);
+        module
+    }
+}
+
 /// Returns the main graph of `module`, changed for any number of samples. The first axis of every input must have the
-/// extent 1, and gets the extent `name`. The graph must be that of a simulation and have no control flow.
+/// extent 1, and gets the extent `name`. Each node must have the op that it has in the model, or convert codes: the
+/// graph must be that of a simulation or of operators on codes. It must have no control flow.
 ///
 /// # Errors
 /// The first node that cannot be shown to treat each sample alike.
-pub fn free_batch(module: &Module, name: &str) -> Result<Module, OneSample> {
+pub fn free_batch(module: &Module, name: &str) -> Result<FreeBatch, OneSample> {
     let joined = freed(module, name, false);
     joined.or_else(|why| freed(module, name, true).map_err(|_| why))
 }
 
 /// Does the same as [`free_batch`]. If `hides` is set, and a reshape would merge the batch with another axis, the batch
 /// may get an extra axis in front.
-fn freed(module: &Module, name: &str, hides: bool) -> Result<Module, OneSample> {
+fn freed(module: &Module, name: &str, hides: bool) -> Result<FreeBatch, OneSample> {
     let mut freeing = Freeing::new(module, name, hides);
     let order = module.main().topological_order().map_err(|id| OneSample {
         node: id.to_string(),
@@ -76,13 +103,23 @@ fn freed(module: &Module, name: &str, hides: bool) -> Result<Module, OneSample> 
         made.into_iter()
             .for_each(|made| freeing.out.main_mut().add_output(made));
     }
-    Ok(freeing.out)
+    Ok(FreeBatch {
+        module: freeing.out,
+        extents: freeing.extents,
+        added: freeing.added,
+    })
 }
 
 struct Freeing<'a> {
     source: &'a Module,
     out: Module,
     batch: Symbol,
+    /// For the name of each extent that depends on the number of samples: how many elements belong to one sample.
+    extents: BTreeMap<Symbol, u64>,
+    /// For each node that the source does not have: the node of the source for which it was added.
+    added: BTreeMap<String, String>,
+    /// The name of the node of the source that is being changed.
+    layer: String,
     /// For each value of the source: the new value, and the axis of the samples if the value depends on samples.
     made: BTreeMap<ValueId, (ValueId, Option<Samples>)>,
     /// Values of the source whose new values have an extra axis in front for the samples.
@@ -107,6 +144,9 @@ impl<'a> Freeing<'a> {
             source,
             out,
             batch,
+            extents: BTreeMap::from([(batch, 1)]),
+            added: BTreeMap::new(),
+            layer: String::new(),
             made: BTreeMap::new(),
             hidden: BTreeSet::new(),
             hides,
@@ -157,6 +197,7 @@ impl<'a> Freeing<'a> {
                     self.out.names.intern(&text)
                 }
             };
+            self.extents.insert(name, each);
             *extent = Dim::Named(name);
         }
         ty
@@ -204,6 +245,7 @@ impl<'a> Freeing<'a> {
 
     fn node(&mut self, node: &'a Node) -> Result<(), String> {
         let graph = self.source.main();
+        self.source.name(node.name).clone_into(&mut self.layer);
         let missing = || "a value of it is missing".to_owned();
         let results: Option<Vec<_>> = self.types(node.outputs.iter().copied().map(Some)).into_iter().collect();
         let results = results.ok_or_else(missing)?;
@@ -232,9 +274,14 @@ impl<'a> Freeing<'a> {
                 false => self.typed(ty, of(position)),
             })
             .collect();
-        let given = operands.iter().map(|id| Some(&self.out.main().value((*id)?)?.ty));
-        let given: Vec<Option<&TensorType>> = given.collect();
-        let inferred = self.out.result_types(&op, &given, None).map_err(|reason| reason.text)?;
+        let given = self.given(&op, &operands);
+        let given: Vec<Option<&TensorType>> = given.iter().map(Option::as_ref).collect();
+        let mut inferred = self.out.result_types(&op, &given, None).map_err(|reason| reason.text)?;
+        for (inferred, &id) in inferred.iter_mut().zip(&node.outputs) {
+            if let Some(value) = graph.value(id).filter(|value| value.quant.is_some()) {
+                inferred.elem = value.ty.elem;
+            }
+        }
         if let Some((inferred, stated)) = (inferred.iter().zip(&stated)).find(|(own, stated)| !own.is_stated_by(stated))
         {
             return Err(format!(
@@ -257,6 +304,21 @@ impl<'a> Freeing<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The types of operands from which the types of an op's results are inferred. An op of the model that computes on
+    /// codes has the shapes that it has on real numbers.
+    fn given(&self, op: &Op, operands: &[Option<ValueId>]) -> Vec<Option<TensorType>> {
+        let takes_codes = matches!(op, Op::Dequantize(_) | Op::Lookup(_));
+        let given = |id: &Option<ValueId>| {
+            let value = self.out.main().value((*id)?)?;
+            let is_real = value.quant.is_some() && !takes_codes;
+            Some(TensorType {
+                elem: if is_real { Elem::F32 } else { value.ty.elem },
+                shape: value.ty.shape.clone(),
+            })
+        };
+        operands.iter().map(given).collect()
     }
 
     /// Repeats a value with the extent 1 along `axis` for each sample.
@@ -311,16 +373,19 @@ impl<'a> Freeing<'a> {
     /// Appends a node that the source does not have. Its result has the type `ty`, or an inferred type if `ty` is
     /// `None`.
     fn step(&mut self, name: &str, op: Op, operands: &[ValueId], ty: Option<TensorType>) -> Result<ValueId, String> {
-        let types: Vec<_> = operands
-            .iter()
-            .map(|&id| self.out.main().value(id).map(|value| &value.ty))
-            .collect();
+        let value = |id: ValueId| self.out.main().value(id);
+        let quant = operands.first().and_then(|&id| value(id)?.quant.clone());
+        if matches!(op, Op::Transpose(_)) && quant.as_ref().is_some_and(|grid| grid.axis.is_some()) {
+            return Err("its operand has a scale for each channel".into());
+        }
+        let types: Vec<_> = operands.iter().map(|&id| Some(&value(id)?.ty)).collect();
         let mut inferred = self.out.result_types(&op, &types, None).map_err(|reason| reason.text)?;
         let ty = ty.or_else(|| inferred.pop()).ok_or("a step has no result")?;
         let name = self.out.names.fresh(name);
+        self.added.insert(self.out.name(name).to_owned(), self.layer.clone());
         let operands: Vec<_> = operands.iter().copied().map(Some).collect();
         let main = self.out.main_mut();
-        let id = main.add_node(name, op, &operands, vec![(name, ty, None)]);
+        let id = main.add_node(name, op, &operands, vec![(name, ty, quant)]);
         let made = main.node(id).and_then(Node::result);
         made.ok_or_else(|| "a step has no result".into())
     }

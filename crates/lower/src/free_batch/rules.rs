@@ -26,6 +26,8 @@ pub(super) fn rule(at: &At<'_>) -> Ruled<Rule> {
         }
         Op::Select(_) | Op::Cast(_) | Op::BitCast(_) | Op::Identity(_) | Op::RoundTo(_) => elementwise(at),
         Op::Quantize(_) | Op::Dequantize(_) => grid(at),
+        // The second operand is the table.
+        Op::Lookup(_) => at.same(at.only(0)?),
         Op::Conv(_) | Op::ConvTranspose(_) | Op::BatchNormalization(_) | Op::Col2Im(_) => at.rows(),
         Op::MaxPool(_) | Op::AveragePool(_) | Op::GlobalAveragePool(_) => at.rows(),
         Op::GridSample(_) => match at.alike(&[0, 1])? {

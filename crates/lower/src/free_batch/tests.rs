@@ -42,6 +42,8 @@ fn bound(module: &Module) -> Module {
 fn holds(input: &str, output: &str, axis: usize, body: &str, data: &str) {
     let one = module(input, output, body, data);
     let many = free_batch(&one, "images").unwrap_or_else(|found| panic!("{found:?}: {body}"));
+    let three = many.of(COUNT as u64);
+    let many = many.module;
     verifier::verify(&many).unwrap_or_else(|error| panic!("{error}: {}", print(&many, &PrintOptions::whole())));
     let mut shape: Vec<usize> = one
         .main()
@@ -60,6 +62,11 @@ fn holds(input: &str, output: &str, axis: usize, body: &str, data: &str) {
     let singles: Vec<_> = values.chunks(size).map(|sample| run(&one, &shape, sample)).collect();
     shape[0] = COUNT;
     let (found_shape, found) = run(&bound(&many), &shape, &values);
+    assert_eq!(
+        run(&three, &shape, &values),
+        (found_shape.clone(), found.clone()),
+        "{body}"
+    );
     // The expected result is put together here: the results for the single samples, one after the other along the axis.
     let single = &singles[0].0;
     let [before, each]: [usize; 2] = [single[..axis].iter().product(), single[axis..].iter().product()];

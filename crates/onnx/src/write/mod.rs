@@ -172,6 +172,14 @@ pub fn left_out(module: &Module) -> Option<(String, String)> {
     }
 }
 
+/// Like [`left_out`], for a module whose nodes compute on codes: finds a node that has no quantized operator.
+pub fn operators_left_out(module: &Module) -> Option<(String, String)> {
+    match model(module, Arithmetic::Codes) {
+        Err(WriteError::Unwritable { node, text }) => Some((node, text)),
+        _ => None,
+    }
+}
+
 /// The operator set and the version of the file format that the module needs.
 fn opset(module: &Module) -> (i64, i64) {
     match module.graphs.iter().any(needs_newer) {

@@ -94,6 +94,7 @@ impl<'m> Emitter<'m> {
         self.file.tensors.push(Tensor {
             name,
             shape: stored.shape,
+            batch: None,
             elem: stored.elem,
             grid: stored.grid,
             data,

@@ -11,7 +11,10 @@ use strait_core::{Elem, QuantParams};
 #[derive(Clone)]
 pub(super) struct Tensor {
     pub(super) name: String,
+    /// The extents, those for one sample if the number of samples is open.
     pub(super) shape: Vec<u64>,
+    /// The axis whose extent depends on the number of samples, if this number is open.
+    pub(super) batch: Option<usize>,
     pub(super) elem: Elem,
     /// The grid; its axis is an axis of the stored tensor.
     pub(super) grid: Option<QuantParams>,
@@ -126,8 +129,17 @@ fn encode_code((name, version): (&'static str, i32)) -> Table {
 }
 
 fn encode_tensor(tensor: Tensor, buffer: u32) -> Table {
-    let shape = tensor.shape.iter().map(|&extent| extent as i32).collect();
-    let table = Table::default()
+    let shape: Vec<i32> = tensor.shape.iter().map(|&extent| extent as i32).collect();
+    let mut signature = shape.clone();
+    let open = tensor
+        .batch
+        .and_then(|axis| signature.get_mut(axis))
+        .map(|extent| *extent = -1);
+    let table = match open {
+        Some(()) => Table::default().with(7, Field::Ints(signature)),
+        None => Table::default(),
+    };
+    let table = table
         .with(0, Field::Ints(shape))
         .byte(1, type_number(tensor.elem).unwrap_or_default(), 0)
         .with(3, Field::Text(tensor.name))

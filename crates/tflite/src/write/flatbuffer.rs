@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
 /// The value of a field.
+#[derive(PartialEq)]
 pub(super) enum Field {
     Byte(i8),
     Int(i32),
@@ -36,7 +37,7 @@ impl Field {
 }
 
 /// A table: its fields by slot.
-#[derive(Default)]
+#[derive(Default, PartialEq)]
 pub(super) struct Table(BTreeMap<u16, Field>);
 
 impl Table {
@@ -44,6 +45,11 @@ impl Table {
     pub(super) fn with(mut self, slot: u16, field: Field) -> Table {
         self.0.insert(slot, field);
         self
+    }
+
+    /// A field that is set.
+    pub(super) fn get_mut(&mut self, slot: u16) -> Option<&mut Field> {
+        self.0.get_mut(&slot)
     }
 
     /// Sets a number, unless it is the default of the field, which is not stored.

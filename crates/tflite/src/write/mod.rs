@@ -4,6 +4,9 @@
 //! the result of the node before it, no operator is written for the clamp: it becomes the fused activation of the
 //! operator before it. Equal modules give equal bytes.
 
+mod batch;
+#[cfg(test)]
+mod batch_tests;
 mod borders;
 mod emitter;
 mod file;
@@ -15,6 +18,7 @@ mod versions;
 
 pub use borders::Borders;
 use emitter::{Emitter, fault};
+use file::File;
 pub use metadata::{About, AboutInput};
 use strait_core::layout::Layouts;
 use strait_core::{Graph, Module, Node, NodeId, Op, ValueId};
@@ -53,11 +57,32 @@ pub enum WriteError {
 /// If TFLite has no operator for a node, the error names the first such node. It is also an error if an input or an output
 /// cannot be codes of the type that `borders` names, or if the file would be larger than 2 GiB.
 pub fn encode(module: &Module, borders: Borders, about: &About) -> Result<Vec<u8>, WriteError> {
+    let (file, _) = file(module, borders)?;
+    file.encode(about).map_err(|_| WriteError::TooLarge)
+}
+
+/// Like [`encode()`], for any number of samples in one run. `of` makes the module for a number of samples. In the file,
+/// extents that depend on this number are those for one sample, and −1 in the signature of the shape.
+///
+/// # Errors
+/// Also if a node is written with something that the format only has for a fixed number of samples.
+pub fn encode_free(of: impl Fn(u64) -> Module, borders: Borders, about: &About) -> Result<Vec<u8>, WriteError> {
+    let [first, second] = batch::COUNTS.map(of);
+    let (file, origins) = file(&first, borders)?;
+    let (other, _) = self::file(&second, borders)?;
+    let joined = batch::joined([file, other], &origins).map_err(|(node, why)| WriteError::Node { node, why })?;
+    joined.encode(about).map_err(|_| WriteError::TooLarge)
+}
+
+/// Makes the file of a module. Also returns the name of the node of each operator.
+fn file(module: &Module, borders: Borders) -> Result<(File, Vec<&str>), WriteError> {
     let graph = module.main();
     let inputs = graph.inputs().iter().map(|&input| borders.order(graph, input));
     let layouts = Layouts::channels_last(graph, &inputs.collect::<Vec<_>>());
     let mut emitter = Emitter::new(module, layouts);
+    let mut origins = Vec::new();
     borders.inputs(&mut emitter)?;
+    origins.resize(emitter.file.operators.len(), "input");
     borders.leave_out(&mut emitter);
     for (id, node) in graph.nodes() {
         if emitter.absorbed.contains(&id) {
@@ -65,9 +90,11 @@ pub fn encode(module: &Module, borders: Borders, about: &About) -> Result<Vec<u8
         }
         let site = Site::of(&mut emitter, id, node);
         ops::write(&mut emitter, &site).map_err(|why| fault(module, node, why))?;
+        origins.resize(emitter.file.operators.len(), module.name(node.name));
     }
     borders.outputs(&mut emitter)?;
-    emitter.file.encode(about).map_err(|_| WriteError::TooLarge)
+    origins.resize(emitter.file.operators.len(), "output");
+    Ok((emitter.file, origins))
 }
 
 /// A node, and the clamp after it if the node's operator computes this clamp as its fused activation.

@@ -19,8 +19,8 @@ pub(super) fn global(emitter: &mut Emitter<'_>, at: At<'_>) -> Result<(), WriteE
 /// image of one column for each mean; the result is reshaped back. A mean over the height and the width of an image
 /// needs neither a transpose nor a reshape.
 pub(super) fn reduce(emitter: &mut Emitter<'_>, at: At<'_>, reduce: &Reduce) -> Result<(), WriteError> {
-    let dims = emitter.ty(at.node.input(0)).and_then(strait_core::TensorType::dims);
-    let dims = dims.ok_or_else(|| at.unwritable("the extents of its operand are not known"))?;
+    let dims = emitter.ty(at.node.input(0)).map(|ty| &ty.shape[..]);
+    let dims = dims.ok_or_else(|| at.unwritable("it has no operand"))?;
     let reduced = reduce
         .reduced(dims.len())
         .map_err(|reason| at.unwritable(reason.text))?;
@@ -35,11 +35,11 @@ pub(super) fn reduce(emitter: &mut Emitter<'_>, at: At<'_>, reduce: &Reduce) -> 
         let name = format!("{}_moved", at.name);
         x[0] = emitter.step("Transpose", &name, vec![x[0].clone()], vec![ints("perm", &order)]);
     }
-    let count = |axes: &[usize]| axes.iter().map(|&axis| dims[axis] as i64).product::<i64>();
-    let shape = emitter.ints(
-        &format!("{}_rows_shape", at.name),
-        &[1, count(&kept), count(&reduced), 1],
-    );
+    let count = |axes: &[usize]| (axes.iter()).try_fold(1, |count, &axis| Some(count * dims[axis].fixed()? as i64));
+    let columns = count(&reduced).ok_or_else(|| at.unwritable("the extents that it reduces are not known"))?;
+    // Without a known batch, the number of rows follows from the number of elements.
+    let rows = count(&kept).unwrap_or(-1);
+    let shape = emitter.ints(&format!("{}_rows_shape", at.name), &[1, rows, columns, 1]);
     x[0] = emitter.step(
         "Reshape",
         &format!("{}_rows", at.name),

@@ -148,3 +148,38 @@ fn a_layer_without_an_operator_is_named() {
     let error = model(&text).unwrap_err().to_string();
     assert_eq!(error, "`c`: there is no quantized operator for `tanh`");
 }
+
+#[test]
+fn a_mean_of_rows_and_a_product_take_any_batch() {
+    let text = "strait 1 export
+graph @main(%x: f32[\"n\",2,3]) {
+  %q: u8[\"n\",2,3] scale=0.5 zero=3 = quantize(%x) {to=u8, rounding=half_even, reciprocal=0}
+  %p: u8[\"n\",2,2] scale=0.25 zero=0 = gemm(%q, @w) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}
+  %c: u8[\"n\",2] scale=0.25 zero=0 = reduce(%p) {reduction=mean, axes=[2], keep_dims=0}
+  %y: f32[\"n\",2] = dequantize(%c)
+  return %y
+}
+data @w: i8[2,3] scale=0.5 zero=0 = inline [1,2,3,4,5,6]
+";
+    let model = model(text).unwrap();
+    for (name, expected) in [
+        ("p_matrix_shape", vec![-1, 3]),
+        ("p_shape", vec![-1, 2, 2]),
+        ("c_rows_shape", vec![1, -1, 2, 1]),
+        ("c_shape", vec![-1, 2]),
+    ] {
+        let bytes = constant(&model, name).raw_data.clone().unwrap();
+        let found: Vec<i64> = bytes
+            .chunks(8)
+            .map(|part| i64::from_le_bytes(part.try_into().unwrap()))
+            .collect();
+        assert_eq!(found, expected, "{name}");
+    }
+    let input = &model.graph.as_ref().unwrap().input[0];
+    let ty = input
+        .value_type
+        .as_ref()
+        .and_then(|ty| ty.tensor_type.as_ref())
+        .unwrap();
+    assert_eq!(ty.shape.as_ref().unwrap().dim[0].dim_param.as_deref(), Some("n"));
+}
