@@ -20,6 +20,7 @@ use crate::{
 };
 
 use super::{
+    cache::{self, Codes},
     files::{Files, ONNX, refused},
     lowered::Lowered,
     tflite,
@@ -38,6 +39,14 @@ const QOPERATOR_ONNX_FILE: &str = "model.qoperator.onnx";
 /// If the target does not have one of the formats, or if a key of the configuration is for a format that is not written.
 pub(super) fn formats(loaded: &Loaded, spec: &TargetSpec) -> Result<Vec<Format>, Diagnostics> {
     let formats = named(loaded, spec)?;
+    let cache = KeyPath::of(&["output", "target", &spec.id, "cache"]);
+    if loaded.node(&cache).is_some() && !formats.contains(&Format::QOperatorOnnx) {
+        let message = format!("`{cache}` is for the ONNX file of quantized operators, which is not written");
+        let finding = loaded.error(codes::OUTPUT, &cache, message, "");
+        return Err(finding
+            .help(r#"add "qoperator-onnx" to `emit`, or leave the key out"#)
+            .into());
+    }
     let unused = unused(loaded, spec).filter(|_| !formats.contains(&Format::TfLite));
     match unused {
         None => Ok(formats),
@@ -240,7 +249,7 @@ pub(super) fn emit(
                 written.and_then(|()| sink.finish())
             }
             Format::TfLite => tflite::write(job, lowered, &mut sink)?.map(|remark| told.extend(remark)),
-            Format::QOperatorOnnx => quantized_operators(job, lowered, &mut sink),
+            Format::QOperatorOnnx => quantized_operators(job, lowered, &cache::codes(job)?, &mut sink),
             Format::QdqOnnx if left_out(job).is_some() => Ok(()),
             Format::QdqOnnx => {
                 let module = match made.take() {
@@ -268,11 +277,20 @@ pub(super) fn emit(
 }
 
 /// Writes the ONNX file of quantized operators.
-fn quantized_operators(job: &Job<'_>, lowered: &Lowered, sink: &mut Files<'_>) -> Result<(), TargetError> {
+fn quantized_operators(
+    job: &Job<'_>,
+    lowered: &Lowered,
+    caches: &Codes,
+    sink: &mut Files<'_>,
+) -> Result<(), TargetError> {
     let annotated = &lowered.built.annotated;
     let module = strait_lower::operators(annotated, job.target.spec());
     let mut module = module.map_err(|error| refused(error.to_string()))?;
     strait_lower::name_outputs(&mut module, annotated);
+    if !caches.is_empty() {
+        let broken = || refused("the graph of the file is broken".into());
+        module = cache::with_codes(&module, caches).ok_or_else(broken)?;
+    }
     sink.operators(QOPERATOR_ONNX_FILE, &module)
 }
 
