@@ -24,7 +24,6 @@ class Sizes:
     words: int = 1000
     longest: int = 64  # positions
     tied: bool = True  # the head of GPT-2 shares the embedding
-    opset: int = 17
 
     @property
     def size(self):
@@ -88,8 +87,8 @@ class Model:
         ports = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape) for n, v in self.given.items()]
         outputs = [onnx.ValueInfoProto(name=name) for name in self.outputs]
         graph = helper.make_graph(self.nodes, "decoder", ports, outputs, self.constants)
-        imports = [helper.make_opsetid("", self.sizes.opset), helper.make_opsetid(OWN, 1)]
-        model = helper.make_model(graph, opset_imports=imports, ir_version=10 if self.sizes.opset > 18 else 8)
+        imports = [helper.make_opsetid("", 18), helper.make_opsetid(OWN, 1)]
+        model = helper.make_model(graph, opset_imports=imports, ir_version=8)
         options = onnxruntime.SessionOptions()
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
@@ -151,7 +150,7 @@ def llama(seed, count, past, own=False, sizes=Sizes()):
         tables = [model("Cos", angles), model("Sin", angles)]
 
     def normal(x):
-        square = model("ReduceMean", model("Pow", x, model.float(2)), axes=[-1])
+        square = model("ReduceMean", model("Pow", x, model.float(2)), model.ints(-1))
         root = model("Sqrt", model("Add", square, model.float(1e-5)))
         return model("Mul", model.gain(sizes.width), model("Mul", x, model("Div", model.float(1), root)))
 

@@ -30,8 +30,8 @@ WITH_EMBEDDINGS = ("uint8", 64)
 TOLERANCE = 0.2
 STEPS = [("prefill", 64, 0), ("decode", 1, 64)]
 SIZES = {
-    "llama": Sizes(layers=4, width=512, key_heads=2, inner=1408, words=4000, longest=256, tied=False, opset=21),
-    "gpt2": Sizes(layers=4, width=512, inner=2048, words=4000, longest=256, tied=False, opset=21),
+    "llama": Sizes(layers=4, width=512, key_heads=2, inner=1408, words=4000, longest=256, tied=False),
+    "gpt2": Sizes(layers=4, width=512, inner=2048, words=4000, longest=256, tied=False),
 }
 LEAST_SNR = 110.0  # float sums in another order
 SLOWEST = 1.05

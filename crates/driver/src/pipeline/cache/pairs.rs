@@ -154,10 +154,7 @@ impl<'a> Ends<'a> {
             .zip(&present.shape)
             .filter(|(one, other)| one != other);
         if past.shape.len() != present.shape.len() || differing.count() > 1 {
-            let message = format!(
-                "`{}` is {present}, which is no longer form of its past, {past}",
-                pair.name
-            );
+            let message = format!("`{}` is {present}, and its past is {past}", pair.name);
             return Err(wrong(message).help("the shapes may differ only in the number of positions"));
         }
         Ok(())
