@@ -22,7 +22,7 @@ from decoder_graphs import DECODERS, Sizes
 from onnx import numpy_helper
 from onnxruntime.quantization.matmul_nbits_quantizer import DefaultWeightOnlyQuantConfig, MatMulNBitsQuantizer
 
-logging.disable(logging.INFO)  # the quantizer names each node
+logging.disable(logging.WARNING)  # the quantizer names each node, and the operator set that it needs
 # ONNX Runtime's quantizer has no embeddings of 8 bits, so these are left in float where the two are compared.
 FORMS = [("int4", 32), ("int4", 128), ("uint4", 32), ("uint8", 32), ("uint8", 128), ("int8", 32), ("uint8", 64)]
 WITH_EMBEDDINGS = ("uint8", 64)
