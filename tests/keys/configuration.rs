@@ -35,6 +35,7 @@ pub(super) const fn given(
 }
 
 const TFLITE: &[&str] = &["output.emit=['tflite']"];
+const OPERATORS: &[&str] = &["target.use=['onnxruntime']"];
 const RGB: &str = "preprocess.stored.color='RGB'";
 const RULE: &[&str] = &["quantize.rule=[{ layers=['/stem/conv/Conv'], run='float' }]"];
 
@@ -502,6 +503,30 @@ const CASES: &[Case] = &[
         Error,
         TFLITE,
         &["output.target.generic-int8.labels='absent.txt'"],
+    ),
+    given(
+        "output.target.NAME.cache[].past",
+        Error,
+        OPERATORS,
+        &["output.target.onnxruntime.cache=[{ past='past.*', present='logits' }]"],
+    ),
+    given(
+        "output.target.NAME.cache[].present",
+        Error,
+        OPERATORS,
+        &["output.target.onnxruntime.cache=[{ present='present.*' }]"],
+    ),
+    given(
+        "output.target.NAME.cache[].type",
+        Error,
+        OPERATORS,
+        &["output.target.onnxruntime.cache=[{ present='present.*', type='int4' }]"],
+    ),
+    given(
+        "output.target.NAME.cache[].grids",
+        Error,
+        OPERATORS,
+        &["output.target.onnxruntime.cache=[{ present='present.*', grids='absent' }]"],
     ),
 ];
 

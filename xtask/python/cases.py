@@ -32,9 +32,10 @@ class Folder:
 
 
 @contextmanager
-def folder(path, script, *packages):
-    """The folder to write, or nothing where it is there already, of this script and these packages."""
-    texts = [file.read_text() for file in (Path(script), Path(__file__))]
+def folder(path, scripts, *packages):
+    """The folder to write, or nothing where it is there already, of these scripts and these packages."""
+    scripts = (scripts,) if isinstance(scripts, str) else scripts
+    texts = [Path(file).read_text() for file in (*scripts, __file__)]
     stamp, wanted = path / "stamp.txt", "\n".join([f"{package.__name__} {package.__version__}" for package in packages] + texts)
     if stamp.is_file() and stamp.read_text() == wanted:
         yield None

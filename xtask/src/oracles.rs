@@ -356,10 +356,15 @@ fn of_files(interpreter: &Path, name: &str, work: &str) -> Result<Option<Command
 
 /// Runs ONNX files of quantized operators that Strait writes in ONNX Runtime, and compares the results with Strait's own.
 fn operator_files(interpreter: &Path, arguments: &[String]) -> Outcome {
-    let mut decoders = python::script(interpreter, "decoder_written.py");
-    decoders.arg("--strait").arg(workspace::build_strait("release")?);
-    decoders.arg("--work").arg(workspace::target().join("decoder-written"));
-    process::run(&mut decoders)?;
+    for (script, work) in [
+        ("decoder_written.py", "decoder-written"),
+        ("decoder_cache.py", "decoder-cache"),
+    ] {
+        let mut decoders = python::script(interpreter, script);
+        decoders.arg("--strait").arg(workspace::build_strait("release")?);
+        decoders.arg("--work").arg(workspace::target().join(work));
+        process::run(&mut decoders)?;
+    }
     let Some(mut script) = of_files(interpreter, "qoperator_written.py", "qoperator-written")? else {
         return Ok(());
     };

@@ -68,6 +68,41 @@ pub struct OutputOfTarget {
     /// A text file with the name of each class in a line. It is stored in the TFLite file, as the labels of the last axis of the
     /// only output.
     pub labels: Option<FilePath>,
+    /// Keys and values of a decoder's past, which are codes at the inputs and outputs of the ONNX file of quantized operators
+    /// (`"qoperator-onnx"`). The past and the present of a layer have one scale for the whole tensor, so that the present of a
+    /// step is the past of the next one without loss.
+    pub cache: Vec<Cache>,
+}
+
+/// Inputs and outputs with keys or values of a decoder's past, which are codes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Cache {
+    /// The names of the inputs with the past. `*` stands for any text, for instance the number of the layer. Absent: the model
+    /// computes the first tokens and has no past.
+    pub past: Option<String>,
+    /// The names of the outputs with the present. `*` stands for the text that it stands for in the name of the past of the same
+    /// layer.
+    pub present: String,
+    /// The type of the codes.
+    #[serde(rename = "type", default)]
+    pub ty: CacheType,
+    /// The folder of an artifact with outputs of the same names, whose scales are used. This way, the model for the first tokens
+    /// and the model for the next ones have the same codes. Absent: scales are computed from the largest absolute values of past
+    /// and present in the calibration samples.
+    pub grids: Option<FilePath>,
+}
+
+/// The type of the codes of keys and values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CacheType {
+    /// Codes of 8 bits with the zero point 0.
+    #[default]
+    Int8,
+    /// Codes of 8 bits with the zero point 128. This is also the type of activations in the file, so a model whose activations are
+    /// quantized needs no conversion.
+    Uint8,
 }
 
 /// The order of the axes of images at the inputs and outputs of a file.

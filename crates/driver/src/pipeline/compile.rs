@@ -30,6 +30,7 @@ use crate::{
 };
 
 use super::{
+    cache,
     denied::left_in_float,
     effects::effects,
     emit, gates, given, inputs,
@@ -77,6 +78,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
     let ready = make_ready(loaded, session)?;
     for (target, ..) in &jobs {
         let selection = ready.selection.of_target(&ready.rules.quantize, &target.spec().id);
+        cache::check(loaded, &ready, &target.spec().id)?;
         lowered::foresee(loaded, &ready, (target.spec(), &selection), session)?;
     }
     let before = before_targets(loaded, &ready, session)?;
@@ -254,10 +256,12 @@ fn for_target(
     report.remarks = remarks.told.iter().map(Into::into).collect();
     report.gates = gates::gates(&loaded.config.gate, &report, lowered.built.open());
     let id = target.spec().id.as_str();
-    let sources = Sources {
+    let mut sources = Sources {
         config: settings_digest(loaded, id)?,
         ..before.sources.clone()
     };
+    let caches = cache::digest(loaded, id)?.map(|digest| (cache::SOURCE.to_owned(), digest));
+    sources.data.extend(caches);
     let deployment = deployment(&job);
     let parts = CommonParts {
         built: &lowered.built,

@@ -20,6 +20,7 @@ use crate::{
 };
 
 use super::{
+    cache::{self, Codes},
     files::{Files, ONNX, refused},
     lowered::Lowered,
     tflite,
@@ -38,6 +39,14 @@ const QOPERATOR_ONNX_FILE: &str = "model.qoperator.onnx";
 /// If the target does not have one of the formats, or if a key of the configuration is for a format that is not written.
 pub(super) fn formats(loaded: &Loaded, spec: &TargetSpec) -> Result<Vec<Format>, Diagnostics> {
     let formats = named(loaded, spec)?;
+    let cache = KeyPath::of(&["output", "target", &spec.id, "cache"]);
+    if loaded.node(&cache).is_some() && !formats.contains(&Format::QOperatorOnnx) {
+        let message = format!("`{cache}` is for the ONNX file of quantized operators, which is not written");
+        let finding = loaded.error(codes::OUTPUT, &cache, message, "");
+        return Err(finding
+            .help(r#"add "qoperator-onnx" to `emit`, or leave the key out"#)
+            .into());
+    }
     let unused = unused(loaded, spec).filter(|_| !formats.contains(&Format::TfLite));
     match unused {
         None => Ok(formats),
@@ -314,6 +323,8 @@ pub(super) fn emit(
             }
             Format::QOperatorOnnx => {
                 let module = made.operators.take().map_or_else(|| operators(job, lowered), Ok);
+                let caches = cache::codes(job)?;
+                let module = module.and_then(|module| cached(module, &caches));
                 module.and_then(|module| sink.operators(QOPERATOR_ONNX_FILE, &module))
             }
             Format::QdqOnnx if left_out(job).is_some() => Ok(()),
@@ -340,6 +351,15 @@ pub(super) fn emit(
         }
     }
     Ok(told)
+}
+
+/// The graph on codes, with codes at the inputs and outputs that are caches.
+fn cached(module: Module, caches: &Codes) -> Result<Module, TargetError> {
+    if caches.is_empty() {
+        return Ok(module);
+    }
+    let broken = || refused("the graph of the file is broken".into());
+    cache::with_codes(&module, caches).ok_or_else(broken)
 }
 
 /// The artifact's module after the rules that depend on final scales. This module is written to other formats.

@@ -22,7 +22,7 @@ use crate::{
     stop::Stop,
 };
 
-use super::{denied, given, model_grids, ready::Ready, record};
+use super::{cache, denied, given, model_grids, ready::Ready, record};
 
 /// The integer model for one target, with remarks on the scales that the source model has.
 pub(super) struct Lowered {
@@ -61,10 +61,13 @@ pub(super) fn lower(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, Sto
     }
     unfused(job.loaded, &built.fusion)?;
     strait_compile::hold(&task, &mut built, &steps).map_err(|error| stop(job, &resolved.settings, error))?;
-    let mut remarks = model_grids::remarks(&built.annotated, &built.own_grids);
+    let mut remarks = match model_grids::has_some(&job.ready.canonical) {
+        true => model_grids::remarks(&built.annotated, &built.own_grids),
+        false => Vec::new(),
+    };
     remarks.extend(
         job.has_nothing_measured()
-            .then(|| model_grids::nothing_measured(job.canonical)),
+            .then(|| model_grids::nothing_measured(&job.ready.canonical)),
     );
     Ok(Lowered {
         settings: resolved.settings,
@@ -113,6 +116,7 @@ fn resolve(job: &Job<'_>) -> Result<Resolved, Stop> {
             settings.layers.entry(id).or_default().weights.ties = Some(ties);
         }
     }
+    cache::leave_in_float(job, &mut settings)?;
     let given = job.loaded.given.iter();
     let mut grids: Vec<GivenGrid> = given
         .map(|given| given::on_node(given, job.canonical))

@@ -5,6 +5,7 @@
 //!                                  └▶ …                                                                         for the next one
 //! ```
 
+mod cache;
 mod calibrate;
 mod compile;
 mod denied;

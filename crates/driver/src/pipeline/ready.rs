@@ -21,7 +21,7 @@ use crate::{
     stop::Stop,
 };
 
-use super::{inputs, model_grids, observe, outputs::Outputs, read::read, switches::switches};
+use super::{cache, inputs, model_grids, observe, outputs::Outputs, read::read, switches::switches};
 
 /// A record of a vendor's tool may have at most this many bytes. Larger files are not read.
 const MOST_BYTES: u64 = 64 << 20;
@@ -88,9 +88,10 @@ impl Ready {
             target: &target.id,
         };
         let rules = (target, &self.switches.0);
-        let own = OfTarget::new((&self.canonical, observation), rules, &steps, |module, unmet| {
+        let mut own = OfTarget::new((&self.canonical, observation), rules, &steps, |module, unmet| {
             self.statistics(module, unmet, loaded, session)
         })?;
+        cache::give_grids(&mut own, loaded, &target.id)?;
         let selection = selection.carried(&self.canonical, &own.module);
         Ok((own, selection))
     }

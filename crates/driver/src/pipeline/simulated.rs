@@ -19,7 +19,7 @@ use crate::{
     targets,
 };
 
-use super::{compile::settings_digest, lowered::annotate, ready::make_ready};
+use super::{cache, compile::settings_digest, lowered::annotate, ready::make_ready};
 use crate::pipeline::job::Job;
 
 /// Makes the simulation: the float graph with rounding wherever the artifact's integer graph has codes. To do this, the
@@ -57,6 +57,10 @@ pub(crate) fn simulated(
     }
     if data.get("switches") != ready.switches.1.as_ref() {
         return Err(other(loaded, &["rewrite", "switch_file"], "its switch file was another").into());
+    }
+    if data.get(cache::SOURCE) != cache::digest(loaded, id)?.as_ref() {
+        let why = "the artifact with the grids of its caches was another";
+        return Err(other(loaded, &["output", "target", id], why).into());
     }
     let observation = ready.statistics(&ready.canonical, &ready.requests, loaded, session)?;
     let (of_target, selection) = ready.of_target(&observation, target.spec(), loaded, session)?;
