@@ -133,7 +133,8 @@ fn fired(graph: &RowGraph, target: &str, spec: &TargetSpec, all: &mut Left) -> R
         let sources = node.sources.iter().filter_map(|&source| known.get(module.name(source)));
         if let Placement::Host(reason) = &node.place {
             let row = spec.op_row(node.op.term());
-            if let Some((name, _)) = row.filter(|(_, row)| row.is_host() && row.why.as_deref() == Some(&*reason.text)) {
+            if let Some((name, _)) = row.filter(|(name, row)| row.is_host() && spec.why_host(name, row) == *reason.text)
+            {
                 found.insert(format!("op {name}: {} on the host", node.op.term()));
             }
         }

@@ -356,11 +356,17 @@ fn of_files(interpreter: &Path, name: &str, work: &str) -> Result<Option<Command
 
 /// Runs ONNX files of quantized operators that Strait writes in ONNX Runtime, and compares the results with Strait's own.
 fn operator_files(interpreter: &Path, arguments: &[String]) -> Outcome {
-    for (script, work) in [
-        ("decoder_written.py", "decoder-written"),
-        ("decoder_cache.py", "decoder-cache"),
+    let all = arguments.iter().any(|argument| argument == "--all");
+    for (script, work, few) in [
+        (
+            "decoder_written.py",
+            "decoder-written",
+            ["llama", "decode", "int4", "32"].as_slice(),
+        ),
+        ("decoder_cache.py", "decoder-cache", &["gpt2", "weights-alone", "int8"]),
     ] {
         let mut decoders = python::script(interpreter, script);
+        decoders.args(few.iter().filter(|_| !all));
         decoders.arg("--strait").arg(workspace::build_strait("release")?);
         decoders.arg("--work").arg(workspace::target().join(work));
         process::run(&mut decoders)?;

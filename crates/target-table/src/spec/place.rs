@@ -36,7 +36,7 @@ pub struct OpSite<'a> {
 impl TargetSpec {
     /// Why the ops of a row run on the host. If an option of the target is the cause, the text names the option, so that
     /// a report shows what the option costs.
-    fn why_host(&self, name: &str, row: &OpRow) -> String {
+    pub fn why_host(&self, name: &str, row: &OpRow) -> String {
         let why = row.why.clone().unwrap_or_default();
         match self.option_of(name) {
             Some((option, value)) => format!("{why} (`{option} = {value}`)"),
