@@ -39,6 +39,18 @@ const OPERATORS: &[&str] = &["target.use=['onnxruntime']"];
 const RGB: &str = "preprocess.stored.color='RGB'";
 const RULE: &[&str] = &["quantize.rule=[{ layers=['/stem/conv/Conv'], run='float' }]"];
 
+/// A cache of the target `onnxruntime` that is wrong.
+macro_rules! cache {
+    ($key:literal, $keys:literal) => {
+        given(
+            concat!("output.target.NAME.cache[].", $key),
+            Error,
+            OPERATORS,
+            &[concat!("output.target.onnxruntime.cache=[{ ", $keys, " }]")],
+        )
+    };
+}
+
 const CASES: &[Case] = &[
     case("schema", Error, &["schema=2"]),
     case("model.file", Error, &["model.file='absent.onnx'"]),
@@ -504,30 +516,10 @@ const CASES: &[Case] = &[
         TFLITE,
         &["output.target.generic-int8.labels='absent.txt'"],
     ),
-    given(
-        "output.target.NAME.cache[].past",
-        Error,
-        OPERATORS,
-        &["output.target.onnxruntime.cache=[{ past='past.*', present='logits' }]"],
-    ),
-    given(
-        "output.target.NAME.cache[].present",
-        Error,
-        OPERATORS,
-        &["output.target.onnxruntime.cache=[{ present='present.*' }]"],
-    ),
-    given(
-        "output.target.NAME.cache[].type",
-        Error,
-        OPERATORS,
-        &["output.target.onnxruntime.cache=[{ present='present.*', type='int4' }]"],
-    ),
-    given(
-        "output.target.NAME.cache[].grids",
-        Error,
-        OPERATORS,
-        &["output.target.onnxruntime.cache=[{ present='present.*', grids='absent' }]"],
-    ),
+    cache!("past", "past='past.*', present='logits'"),
+    cache!("present", "present='present.*'"),
+    cache!("type", "present='present.*', type='int4'"),
+    cache!("grids", "present='present.*', grids='absent'"),
 ];
 
 /// Keys about libraries that are loaded. Only the tests in `crates/cli/tests/library` have a worker for these.

@@ -78,7 +78,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
     let ready = make_ready(loaded, session)?;
     for (target, ..) in &jobs {
         let selection = ready.selection.of_target(&ready.rules.quantize, &target.spec().id);
-        cache::check(loaded, &ready, &target.spec().id)?;
+        cache::check(loaded, &target.spec().id, &ready.canonical, ready.samples.count() > 0)?;
         lowered::foresee(loaded, &ready, (target.spec(), &selection), session)?;
     }
     let before = before_targets(loaded, &ready, session)?;

@@ -23,6 +23,7 @@ use super::{
     cache::{self, Codes},
     files::{Files, ONNX, refused},
     lowered::Lowered,
+    operators::operators,
     tflite,
 };
 use crate::pipeline::job::Job;
@@ -285,15 +286,6 @@ fn fixed_batch(file: &str, OneSample { node, why }: &OneSample) -> Diagnostic {
     Diagnostic::remark(codes::OUTPUT, message)
 }
 
-/// The graph of operators on codes, for one sample. Files with an operator for each node of the model are made of it.
-pub(super) fn operators(job: &Job<'_>, lowered: &Lowered) -> Result<Module, TargetError> {
-    let annotated = &lowered.built.annotated;
-    let module = strait_lower::operators(annotated, job.target.spec());
-    let mut module = module.map_err(|error| refused(error.to_string()))?;
-    strait_lower::name_outputs(&mut module, annotated);
-    Ok(module)
-}
-
 /// True if the configuration names the formats to write. Otherwise the target's table lists them.
 fn are_named(job: &Job<'_>) -> bool {
     job.loaded.config.output.formats_of(job.id()).is_some()
@@ -323,7 +315,7 @@ pub(super) fn emit(
             }
             Format::QOperatorOnnx => {
                 let module = made.operators.take().map_or_else(|| operators(job, lowered), Ok);
-                let caches = cache::codes(job)?;
+                let caches = cache::codes(job.loaded, job.id(), job.canonical)?;
                 let module = module.and_then(|module| cached(module, &caches));
                 module.and_then(|module| sink.operators(QOPERATOR_ONNX_FILE, &module))
             }

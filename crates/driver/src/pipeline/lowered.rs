@@ -116,7 +116,7 @@ fn resolve(job: &Job<'_>) -> Result<Resolved, Stop> {
             settings.layers.entry(id).or_default().weights.ties = Some(ties);
         }
     }
-    cache::leave_in_float(job, &mut settings)?;
+    cache::leave_in_float(job.loaded, job.id(), job.canonical, &mut settings)?;
     let given = job.loaded.given.iter();
     let mut grids: Vec<GivenGrid> = given
         .map(|given| given::on_node(given, job.canonical))

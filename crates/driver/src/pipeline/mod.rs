@@ -21,6 +21,7 @@ mod merge;
 mod model_grids;
 mod nan;
 mod observe;
+mod operators;
 mod outputs;
 pub mod read;
 mod ready;

@@ -11,11 +11,11 @@ use strait_tflite::accelerator::{Accelerator, Verdict, verdicts};
 use strait_tflite::write::{About, AboutInput, Borders, WriteError, encode, encode_free};
 
 use super::{
-    emit::operators,
     files::{Files, refused},
     inputs::preprocessing,
     job::Job,
     lowered::Lowered,
+    operators::operators,
 };
 use crate::{
     config::{

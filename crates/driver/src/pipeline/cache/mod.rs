@@ -12,7 +12,7 @@ use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use strait_compile::OfTarget;
 use strait_container::{Artifact, Digest, sha256};
-use strait_core::{Elem, QuantParams, Reading, Use};
+use strait_core::{Elem, Module, QuantParams, Reading, Use};
 use strait_quantize::{Settings, annotate::Run};
 use strait_target::spec::Activation;
 
@@ -25,8 +25,6 @@ use crate::{
     failure::codes,
     stop::Stop,
 };
-
-use super::{job::Job, ready::Ready};
 
 pub(super) use file::with_codes;
 use pairs::Pair;
@@ -50,21 +48,18 @@ fn named<'a>(loaded: &'a Loaded, id: &str) -> impl Iterator<Item = (KeyPath, &'a
 /// # Errors
 /// A pattern matches nothing, a past has no present of its own, a tensor cannot be a cache, or there is nothing to
 /// compute scales of.
-pub(super) fn check(loaded: &Loaded, ready: &Ready, id: &str) -> Result<(), Diagnostics> {
-    let found = pairs::pairs(loaded, id, &ready.canonical)?;
-    let graph = ready.canonical.main();
+pub(super) fn check(loaded: &Loaded, id: &str, float: &Module, has_samples: bool) -> Result<(), Diagnostics> {
+    let found = pairs::pairs(loaded, id, float)?;
+    let graph = float.main();
     for pair in &found {
         let mut values = pair.values().filter_map(|value| graph.value(value));
         if let Some(value) = values.find(|value| value.quant.is_some()) {
-            let message = format!(
-                "the model has a grid for `{}` already",
-                ready.canonical.name(value.name)
-            );
+            let message = format!("the model has a grid for `{}` already", float.name(value.name));
             return Err(loaded.error(codes::RULE, &pair.path, message, "").into());
         }
         match &pair.cache.grids {
             Some(_) => grids::taken(loaded, pair).map(|_| ())?,
-            None if ready.samples.count() == 0 => return Err(grids::no_samples(loaded, pair).into()),
+            None if !has_samples => return Err(grids::no_samples(loaded, pair).into()),
             None => {}
         }
     }
@@ -100,15 +95,17 @@ pub(super) fn give_grids(own: &mut OfTarget<'_>, loaded: &Loaded, id: &str) -> R
 ///
 /// # Errors
 /// As for [`check`].
-pub(super) fn leave_in_float(job: &Job<'_>, settings: &mut Settings) -> Result<(), Diagnostics> {
-    if !is_weights_alone(job.loaded) {
+pub(super) fn leave_in_float(
+    loaded: &Loaded,
+    id: &str,
+    float: &Module,
+    settings: &mut Settings,
+) -> Result<(), Diagnostics> {
+    if !is_weights_alone(loaded) {
         return Ok(());
     }
-    let graph = job.canonical.main();
-    for value in pairs::pairs(job.loaded, job.id(), job.canonical)?
-        .iter()
-        .flat_map(Pair::values)
-    {
+    let graph = float.main();
+    for value in pairs::pairs(loaded, id, float)?.iter().flat_map(Pair::values) {
         let maker = graph.producer(value).map(|(id, _)| id);
         for id in graph.uses(value).map(|at| at.node).chain(maker) {
             let weights = graph.node(id).and_then(|node| node.input(node.op.weights_operand()));
@@ -125,19 +122,19 @@ pub(super) fn leave_in_float(job: &Job<'_>, settings: &mut Settings) -> Result<(
     Ok(())
 }
 
-/// The inputs and outputs of the job's model that are codes in its file.
+/// The inputs and outputs of the model that are codes in its file.
 ///
 /// # Errors
 /// As for [`check`].
-pub(super) fn codes(job: &Job<'_>) -> Result<Codes, Diagnostics> {
-    let graph = job.canonical.main();
+pub(super) fn codes(loaded: &Loaded, id: &str, float: &Module) -> Result<Codes, Diagnostics> {
+    let graph = float.main();
     let mut found = Codes::new();
-    for pair in pairs::pairs(job.loaded, job.id(), job.canonical)? {
+    for pair in pairs::pairs(loaded, id, float)? {
         let (elem, _) = type_of(pair.cache);
         for value in pair.values() {
             let value = graph.value(value);
             if let Some((value, grid)) = value.and_then(|value| Some((value, value.quant.as_deref()?))) {
-                let name = job.canonical.name(value.name).to_owned();
+                let name = float.name(value.name).to_owned();
                 found.insert(name, (elem, Arc::new(grid.bare())));
             }
         }

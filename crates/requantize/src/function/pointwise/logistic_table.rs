@@ -4,7 +4,7 @@ use crate::{IntType, Rounding};
 use serde::{Deserialize, Serialize};
 
 /// ONNX Runtime's QLinearSigmoid on uint8 and int8 (`onnxruntime.logistic.v1`). With the operand's scale s and zero
-/// point z, the result's scale s' and zero point z', and the constants [`P`] and [`Q`]:
+/// point z, the result's scale s' and zero point z', and the polynomials P and Q:
 ///
 /// v = s·(x − z) cut off at ±18, u = v², w = v·P(u) / Q(u) + ½, y = sat(half_even(w / s') + z').
 ///
