@@ -24,6 +24,7 @@ from tflite_written import dequantized, fed
 
 FEW = ["mlperf_resnet8", "mlperf_kws", "mlperf_ad"]
 MANY = 200  # samples of which TFLite Micro computes the outputs
+VERDICTS = "TFLite, verdicts by operator"
 LEAST_SNR = 30  # of these outputs against ours, in decibels
 MACHINES = {"ethos-u55": "ethos-u55-128", "ethos-u85": "ethos-u85-256"}
 BORDERS = 'output.target.generic-int8={{ layout = "NHWC", inputs = "int8", outputs = "{}" }}'
@@ -153,11 +154,13 @@ def main():
             print(f"{'        ' if is_planted else 'WRONG   '}{name}: Vela does not compile it for {key[1]}")
         elif bool(other) != bool(left[key]) if is_planted else other != left[key]:
             wrong += 1
+            if not is_planted:
+                figures.record(VERDICTS, f"Vela, {key[1]}", name, figures.counted(len(set(other) ^ set(left[key])), counts[key]))
             print(f"WRONG   {name}, {key[1]}: Vela leaves {sorted(other)} to the CPU, our rules {sorted(left[key])}")
         elif is_planted:
             equal += 1
         else:
-            figures.record("TFLite, verdicts by operator", f"Vela, {key[1]}", name, figures.counted(0, counts[key]))
+            figures.record(VERDICTS, f"Vela, {key[1]}", name, figures.counted(0, counts[key]))
             print(f"{name}: Vela {vela_version} takes {counts[key] - len(other)} of {counts[key]} operators for {key[1]}, as our rules say")
     if arguments.all:
         print(f"planted files: {equal} verdicts are Vela's, {refused} files it does not compile")

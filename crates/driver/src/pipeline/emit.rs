@@ -291,9 +291,9 @@ fn are_named(job: &Job<'_>) -> bool {
     job.loaded.config.output.formats_of(job.id()).is_some()
 }
 
-/// Writes the formats of the job. `made` has what has already been made of them. The target's own
-/// package or the TFLite file may be unable to represent the model. In this case, returns an error if the configuration
-/// asks for this format, and a remark if only the target's table asks for it.
+/// Writes the formats of the job. `made` has what has already been made of them. The target's own package or the TFLite
+/// file may be unable to represent the model. In this case, returns an error if the configuration asks for this format,
+/// and a remark if only the target's table asks for it.
 pub(super) fn emit(
     job: &Job<'_>,
     lowered: &Lowered,

@@ -60,8 +60,9 @@ pub(super) fn free(job: &Job<'_>, free: &FreeBatch) -> Result<Result<Vec<u8>, On
     }))
 }
 
-/// Writes the TFLite file: `made`, or the file for one sample at a time. If an option of the target names an accelerator, returns a remark on the operators that the
-/// accelerator leaves to the CPU. The inner error says why the format cannot express the model.
+/// Writes the TFLite file: `made`, or the file for one sample at a time. If an option of the target names an accelerator,
+/// returns a remark on the operators that the accelerator leaves to the CPU. The inner error says why the format cannot
+/// express the model.
 ///
 /// # Errors
 /// If the file with the names of the classes cannot be used.
