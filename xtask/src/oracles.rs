@@ -45,7 +45,8 @@ Usage: cargo xtask oracles [--optional] [--forms] [--document]
   --forms        only the requantization forms
   --document     write what was found about them to docs/oracles.md; with --qdq, about the Q/DQ files
   --qdq          only the Q/DQ files, and those of all real models for every target
-  --operators    only the ONNX files of quantized operators that we write: a few of the real models, or all, run in ONNX Runtime
+  --operators    only the ONNX files of quantized operators that we write, run in ONNX Runtime: of a few of the real models and of
+                 decoders that scripts make, or of all
   --zoo          with --qdq, those of the architectures of a folder `shared/zoo` beside the repository instead; with --written
                  and --operators, those, too
   --nodes        only ONNX's node tests and those models, or those of them whose name contains NAME
@@ -357,14 +358,16 @@ fn of_files(interpreter: &Path, name: &str, work: &str) -> Result<Option<Command
 /// Runs ONNX files of quantized operators that Strait writes in ONNX Runtime, and compares the results with Strait's own.
 fn operator_files(interpreter: &Path, arguments: &[String]) -> Outcome {
     let all = arguments.iter().any(|argument| argument == "--all");
-    for (script, work, few) in [
+    let is_named = arguments.iter().any(|argument| !argument.starts_with("--"));
+    let decoders = [
         (
             "decoder_written.py",
             "decoder-written",
             ["llama", "decode", "int4", "32"].as_slice(),
         ),
         ("decoder_cache.py", "decoder-cache", &["gpt2", "weights-alone", "int8"]),
-    ] {
+    ];
+    for (script, work, few) in decoders.into_iter().filter(|_| !is_named) {
         let mut decoders = python::script(interpreter, script);
         decoders.args(few.iter().filter(|_| !all));
         decoders.arg("--strait").arg(workspace::build_strait("release")?);
