@@ -2,7 +2,8 @@
 """Run the ONNX files of quantized operators that we write in ONNX Runtime, and hold them against `strait run`. Started by
 `cargo xtask oracles --operators`.
 
-Each operator on codes gets the codes of sample 0 that we compute for its operands, and has to give our codes. The outputs of many
+Each operator on codes gets the codes of sample 0 that we compute for its operands, and has to give our codes. Float operators up to
+the next QuantizeLinear get them, too: there, codes may be off by one, and each tensor with such codes is listed. The outputs of many
 samples are compared end to end, without optimizations and at default settings; what a model computes in float lies between, so
 outputs may differ where there is a float operator, and are counted. Without VNNI, products of uint8 and int8 saturate to 16 bits
 on x86, and nothing is compared.
@@ -23,12 +24,12 @@ import onnxruntime
 import processes
 from models import MODELS
 from onnx import TensorProto, helper
+from qoperator_islands import CODES, MOST, rounded
 
 FEW = ["mlperf_resnet8", "mlperf_kws", "mlperf_ad"]
 MANY = 200  # samples of which the outputs are compared
 FEWER = 20  # of large networks
 LARGE = ["yolox_nano", "mobilenet_v2_1.0_224", "squeezenet1.1", "cifar_resnet56", "kwt1_transformer"]
-CODES = {TensorProto.UINT8: np.uint8, TensorProto.INT8: np.int8}
 ON_REALS = {"QuantizeLinear", "DequantizeLinear"}
 MOVES = {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Identity", "Slice", "Concat", "Split", "Gather", "Expand"}
 FILE = "model.qoperator.onnx"
@@ -60,13 +61,15 @@ class Found:
     signal: float = 0.0
     noise: float = 0.0
     floats: set = field(default_factory=set)
+    behind_floats: int = 0  # codes of QuantizeLinear behind float operators
+    rounded: list = field(default_factory=list)
 
 
 def zero_points(model):
     """The zero point of each tensor of codes that an operator makes, by its position among the operands of this operator."""
     constants = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
     last = {"QLinearConv": 7, "QGemm": 8}
-    zeros = {}
+    zeros = of_tables(model, constants)
     for node in model.graph.node:
         if node.op_type.startswith("QLinear") or node.op_type in ("QGemm", "QuantizeLinear"):
             zeros[node.output[0]] = int(constants[node.input[last.get(node.op_type, len(node.input) - 1)]])
@@ -76,19 +79,36 @@ def zero_points(model):
     return zeros
 
 
-def apart(model, ours):
-    """The operators on codes of a model, each behind inputs of its own, and what we have for these inputs and for the results."""
+def of_tables(model, constants):
+    """The zero points of constant codes that are moved, such as embeddings: those of the operator that reads the result, where each
+    operand is followed by its scale and its zero point."""
+    read = {}
+    for node in reversed(model.graph.node):
+        if node.op_type.startswith(("QLinear", "QGemm", "DequantizeLinear")):
+            operands = zip(node.input, node.input[2:])
+            read |= {name: constants[zero] for name, zero in operands if zero in constants and constants[zero].size == 1}
+        else:
+            known = [read[name] for name in node.output if name in read]
+            read |= dict.fromkeys(node.input, known[0]) if known else {}
+    return {name: zero.item() for name, zero in read.items() if name in constants and constants[name].dtype in CODES.values()}
+
+
+def apart(model, ours, feed):
+    """The operators on codes of a model, each behind inputs of its own, and what we have for these inputs and for the results. `feed` has
+    the inputs of the model, such as indices of a table of codes."""
     types = {info.name: info.type.tensor_type.elem_type for info in model.graph.value_info}
+    given = {info.name: info for info in model.graph.input}
     makers = {name: node for node in model.graph.node for name in node.output}
     zeros, feeds, nodes, inputs, outputs, expected, absent = zero_points(model), {}, [], [], [], {}, []
     for node in model.graph.node:
         made = [name for name in node.output if types.get(name) in CODES]
         if not made or node.op_type in ON_REALS:
             continue
-        # A layer that became several operators is compared as a whole, and so is a conversion of its operand to another grid.
+        # A layer that became several operators is compared as a whole, and so are a conversion of its operand to another grid, and a
+        # convolution with its clamp.
         def is_inside(name):
             of = makers.get(name)
-            return of is not None and (name not in types or name not in ours and of.op_type == "QLinearMul")
+            return of is not None and (name not in types or name not in ours and of.op_type in ("QLinearMul", "QLinearConv"))
 
         group = [node]
         for member in group:
@@ -114,6 +134,8 @@ def apart(model, ours):
             outputs.append(helper.make_tensor_value_info(name, types[name], ours[name].shape))
             expected[name] = ours[name] + zeros[name]
     used = {name for node in nodes for name in node.input}
+    inputs += [info for name, info in given.items() if name in used and name in feed]
+    feeds |= {name: feed[name] for name in given if name in used and name in feed}
     absent = [node for node in absent if not used & set(node.output)]
     constants = [tensor for tensor in model.graph.initializer if tensor.name in used]
     graph = helper.make_graph(nodes, "apart", inputs, outputs, constants)
@@ -134,6 +156,14 @@ def borders(model, feed):
     return {name: codes.astype(np.int32) - zeros[name] for name, codes in zip(names, made, strict=True)}
 
 
+def of_outputs(model, ours):
+    """The codes of outputs of the model, which the file dequantizes. In our artifact they have the name of the layer."""
+    outputs = {f"{info.name}_float" for info in model.graph.output}
+    made = [(name, node) for node in model.graph.node for name in node.output if name in outputs]
+    steps = ("lookup", "codes", "add", "mul", "requantize")
+    return {name: ours[f"{node.name}:{step}"] for name, node in made for step in steps if f"{node.name}:{step}" in ours}
+
+
 def inner(path, artifact, values, files, feed, work, found):
     """Compares the results of all operators on codes, fed with our codes."""
     processes.check([values, artifact, 1, work / "codes", *files], work / "values.log")
@@ -145,10 +175,13 @@ def inner(path, artifact, values, files, feed, work, found):
             ours[known] = codes
         # A value that is quantized has this name in the file.
         ours.setdefault(name.replace(":", "_"), codes)
+        if name.endswith(":quantized"):
+            ours.setdefault(f"{name.removesuffix(':quantized')}_quantized", codes)
     model = onnx.load(str(path))
-    ours = borders(model, feed) | ours
-    one_by_one, feeds, expected, found.absent = apart(model, ours)
+    ours = of_outputs(model, ours) | borders(model, feed) | ours
+    one_by_one, feeds, expected, found.absent = apart(model, ours, feed)
     found.floats = {node.op_type for node in model.graph.node if is_float(node, model)}
+    found.behind_floats, found.rounded = rounded(model, ours, zero_points(model), feed, session)
     if not expected:
         return
     for optimized in (False, True):
@@ -260,6 +293,12 @@ def of_zoo(arguments, skeleton, inputs):
 def shown(name, found):
     for tensor, count, size, off in found.wrong:
         print(f"WRONG   {name}: {tensor} has other codes, {count} of {size}, by {off} at most")
+    for tensor, count, size, off, kinds, optimized in found.rounded:
+        mark, settings = "WRONG  " if off > MOST else "       ", " at default settings" if optimized else ""
+        print(f"{mark} {name}: {count} of {size} codes of {tensor} are off by {off} at most{settings}, behind {', '.join(kinds)}")
+    if found.behind_floats:
+        plain, default = (sum(each[1] for each in found.rounded if each[5] == optimized) for optimized in (False, True))
+        print(f"        {name}: {plain} of {found.behind_floats} codes behind float operators are off, at default settings {default}")
     if found.absent:
         kinds = sorted({node.op_type for node in found.absent})
         print(f"        {name}: {len(found.absent)} operators have no counterpart in the artifact: {', '.join(kinds)}")
@@ -274,7 +313,8 @@ def shown(name, found):
     figures.record(format, "onnxruntime, no optimizations", name, figures.counted(found.differing, found.elements, behind.removeprefix(", ")))
     figures.record(format, "onnxruntime default", name, figures.counted(found.default_differing, found.elements))
     # Behind operators on real numbers, outputs may differ: the order of a sum is not defined, nor are functions to the last bit.
-    return bool(found.wrong) or bool(found.differing and not found.floats)
+    off = any(each[3] > MOST for each in found.rounded)
+    return off or bool(found.wrong) or bool(found.differing and not found.floats)
 
 
 def main():
