@@ -19,7 +19,8 @@ pub(super) fn linear(
     integer: Option<ValueId>,
 ) -> Result<(), WriteError> {
     let (names, axis) = constants(emitter, at, integer)?;
-    let operand = apart(emitter, at.node.inputs.first().copied().flatten());
+    let result = at.node.outputs.first().copied();
+    let operand = apart(emitter, at.node.inputs.first().copied().flatten(), result);
     let outputs = at.outputs(emitter);
     emitter.node(op, at.name, [vec![operand], names].concat(), outputs, axis);
     Ok(())
@@ -87,7 +88,7 @@ impl Operator for RoundTo {
         let [low, high] = [("low", range[0]), ("high", range[1])];
         let end = |end: i64| move |_, zero: i32| (end - i64::from(zero)) as f32;
         let (low, high) = (parts(low.0, &end(low.1))?, parts(high.0, &end(high.1))?);
-        let mut number = apart(emitter, at.node.inputs.first().copied().flatten());
+        let mut number = apart(emitter, at.node.inputs.first().copied().flatten(), None);
         for (step, word, other) in [
             ("Div", "steps", Some(&scale)),
             ("Round", "rounded", None),

@@ -496,6 +496,25 @@ fn a_grid_behind_another_one_stands_apart() {
     assert_eq!(pairs("[]")[2], "r = QuantizeLinear(d, r_scale, r_zero_point)");
 }
 
+/// ONNX Runtime's QLinearSoftmax overflows if the reciprocal of the scale is above n · e⁵, here 445.
+#[test]
+fn a_softmax_on_a_fine_grid_stands_apart() {
+    let written = |scale: f32| {
+        let text = format!(
+            "strait 1 annotated\ngraph @main(%x: f32[2,3]) {{\n  %s: f32[2,3] = softmax(%x) {{axis=-1}}\n  %t: f32[3,2] = \
+             transpose(%s) {{permutation=[1,0]}}\n  %r: u8[3,2] scale={scale} zero=0 = quantize(%t) {{to=u8, \
+             rounding=half_even, reciprocal=0}}\n  %y: f32[3,2] = dequantize(%r)\n  return %y\n}}\n"
+        );
+        nodes(&decoded(&text))
+    };
+    let quantize = |operand: &str| format!("r = QuantizeLinear({operand}, r_scale, r_zero_point)");
+    assert_eq!(
+        written(0.0022)[2..4],
+        ["t_apart = Concat(t)".to_owned(), quantize("t_apart")]
+    );
+    assert_eq!(written(0.0023)[2], quantize("t"));
+}
+
 #[test]
 fn the_same_module_gives_the_same_bytes() {
     assert_eq!(bytes(&module(QUANTIZED)), bytes(&module(QUANTIZED)));
