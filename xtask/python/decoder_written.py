@@ -103,10 +103,11 @@ def packed_weights(model):
         if node.op_type not in ("MatMulNBits", "GatherBlockQuantized"):
             continue
         attributes = {attribute.name: attribute.i for attribute in node.attribute}
-        table, scales, zeros = (constants[node.input[at]] for at in ((1, 2, 3) if node.op_type == "MatMulNBits" else (0, 2, 3)))
+        table, scales = (constants[node.input[at]] for at in ((1, 2) if node.op_type == "MatMulNBits" else (0, 2)))
         bits, block = attributes["bits"], attributes["block_size"]
         codes = unpacked(table, bits, scales.shape[1] * block)
-        zeros = unpacked(zeros, bits, scales.shape[1])
+        has_zeros = len(node.input) > 3 and node.input[3]  # without them, codes are symmetric
+        zeros = unpacked(constants[node.input[3]], bits, scales.shape[1]) if has_zeros else np.full(scales.shape, 2 ** (bits - 1))
         found[node.name] = (codes - zeros.repeat(block, 1)) * scales.repeat(block, 1)
     return found
 

@@ -3,7 +3,7 @@
 //!
 //! Both operators take codes without sign, several in a byte, the first one in the lowest bits: w = s·(q − z). A matrix
 //! of [rows, columns] has scales [rows, blocks], and zero points that are packed as the codes, each row from a new byte
-//! on.
+//! on. A MatMulNBits without zero points has z = 2ᵇ⁻¹.
 
 use super::super::attributes::int;
 use super::super::emitter::{Emitter, RUNTIME_DOMAIN};
@@ -124,7 +124,9 @@ pub(super) fn node(emitter: &mut Emitter<'_>, at: At<'_>) -> Result<bool, WriteE
     let integers = tensor.to_i64().map_err(|error| at.unwritable(error.to_string()))?;
     let bytes = rows_of_bytes(&integers, of, of.columns);
     let row = u64::from(of.bits) * of.columns / 8;
-    let grid = grid(emitter, at, codes, of)?;
+    // MatMulNBits is faster without zero points. If it has none, codes are symmetric.
+    let has_zeros = !matches!(at.node.op, Op::Gemm(_)) || !is_symmetric(graph, codes, of);
+    let grid = grid(emitter, at, codes, of, has_zeros)?;
     let base = emitter.value(codes);
     let outputs = at.outputs(emitter);
     if let Op::Gemm(_) = at.node.op {
@@ -166,32 +168,47 @@ pub(super) fn node(emitter: &mut Emitter<'_>, at: At<'_>) -> Result<bool, WriteE
     Ok(true)
 }
 
-/// The names of the scales and zero points of packed codes. They are written once for all readers.
-fn grid(emitter: &mut Emitter<'_>, at: At<'_>, codes: ValueId, of: Layout) -> Result<Vec<String>, WriteError> {
-    if let Some(names) = emitter.scope.packed_grids.get(&codes) {
-        return Ok(names.clone());
-    }
+/// True if 0 is the middle of the codes without sign, in each block.
+fn is_symmetric(graph: &Graph, codes: ValueId, of: Layout) -> bool {
+    let middle = 1 << (of.bits - 1);
+    let quant = graph.value(codes).and_then(|value| value.quant.as_deref());
+    let is_middle = |part| {
+        quant
+            .and_then(|quant| quant.zero_point.get(part))
+            .map(|&zero| i64::from(zero) + of.offset)
+    };
+    (0..(of.rows * of.blocks()) as usize).all(|part| is_middle(part) == Some(middle))
+}
+
+/// The names of the scales and, if the operator takes them, of the zero points of packed codes. They are written once for
+/// all readers.
+fn grid(
+    emitter: &mut Emitter<'_>,
+    at: At<'_>,
+    codes: ValueId,
+    of: Layout,
+    has_zeros: bool,
+) -> Result<Vec<String>, WriteError> {
+    let mut names = emitter.scope.packed_grids.get(&codes).cloned().unwrap_or_default();
     let quant = emitter.graph().value(codes).and_then(|value| value.quant.as_deref());
     let quant = quant.ok_or_else(|| at.unwritable("its weights have no grid"))?;
-    let count = (of.rows * of.blocks()) as usize;
-    let scales: Option<Vec<f32>> = (0..count).map(|part| quant.scale.get(part).copied()).collect();
-    let zeros: Option<Vec<i64>> = (0..count)
-        .map(|part| quant.zero_point.get(part).map(|&zero| i64::from(zero)))
-        .collect();
-    let (Some(scales), Some(zeros)) = (scales, zeros) else {
-        return Err(at.unwritable("its weights have other scales than blocks"));
-    };
-    let scales = TensorData::from_values(&[of.rows, of.blocks()], &scales);
-    let scales = scales.map_err(|error| at.unwritable(error.to_string()))?;
-    let bytes = rows_of_bytes(&zeros, of, of.blocks());
-    let row = (u64::from(of.bits) * of.blocks()).div_ceil(8);
-    let zeros = bytes_of(at, &[of.rows, row], bytes)?;
-    let base = emitter.value(codes);
-    let names = vec![
-        emitter.constant(&format!("{base}_scale"), &scales),
-        emitter.constant(&format!("{base}_zero_point"), &zeros),
-    ];
+    let other = || at.unwritable("its weights have other scales than blocks");
+    let (parts, base) = (0..(of.rows * of.blocks()) as usize, emitter.value(codes));
+    if names.is_empty() {
+        let scales: Option<Vec<f32>> = parts.clone().map(|part| quant.scale.get(part).copied()).collect();
+        let scales = TensorData::from_values(&[of.rows, of.blocks()], &scales.ok_or_else(other)?);
+        let scales = scales.map_err(|error| at.unwritable(error.to_string()))?;
+        names.push(emitter.constant(&format!("{base}_scale"), &scales));
+    }
+    if has_zeros && names.len() == 1 {
+        let zeros = parts.map(|part| quant.zero_point.get(part).map(|&zero| i64::from(zero)));
+        let zeros: Vec<i64> = zeros.collect::<Option<_>>().ok_or_else(other)?;
+        let row = (u64::from(of.bits) * of.blocks()).div_ceil(8);
+        let zeros = bytes_of(at, &[of.rows, row], rows_of_bytes(&zeros, of, of.blocks()))?;
+        names.push(emitter.constant(&format!("{base}_zero_point"), &zeros));
+    }
     emitter.scope.packed_grids.insert(codes, names.clone());
+    names.truncate(1 + usize::from(has_zeros));
     Ok(names)
 }
 
