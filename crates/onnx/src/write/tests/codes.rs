@@ -183,3 +183,22 @@ data @w: i8[2,3] scale=0.5 zero=0 = inline [1,2,3,4,5,6]
         .unwrap();
     assert_eq!(ty.shape.as_ref().unwrap().dim[0].dim_param.as_deref(), Some("n"));
 }
+
+#[test]
+fn a_product_of_real_numbers_has_zero_points_unless_its_weights_are_symmetric() {
+    let written = |elem: &str, zero: &str| {
+        let text = format!(
+            "strait 1 export\ngraph @main(%x: f32[3,16]) {{\n  %w: f32[2,16] = dequantize(@c)\n  %y: f32[3,2] = gemm(%x, %w) \
+             {{transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}}\n  return %y\n}}\n\
+             data @c: {elem}[2,16] scale=[1.0,2.0] zero={zero} axis=1 block=16 = splat 3\n"
+        );
+        nodes(&model(&text).unwrap())
+    };
+    assert_eq!(written("i8", "0"), ["y = MatMulNBits(x, c_1, c_scale)"]);
+    assert_eq!(written("u8", "128"), ["y = MatMulNBits(x, c_1, c_scale)"]);
+    assert_eq!(written("i4", "0"), ["y = MatMulNBits(x, c_1, c_scale)"]);
+    assert_eq!(
+        written("u8", "[128,127]"),
+        ["y = MatMulNBits(x, c_1, c_scale, c_zero_point)"]
+    );
+}
