@@ -66,11 +66,11 @@ def snr(of, near):
     return 10 * np.log10(signal / noise) if noise else np.inf
 
 
-def theirs(model, ty, block):
-    """The model by ONNX Runtime's quantizer: with zero points, as its default."""
+def theirs(model, ty, block, symmetric=False):
+    """The model by ONNX Runtime's quantizer: with zero points, as its default. `symmetric` leaves 4 bits without zero points."""
     config = DefaultWeightOnlyQuantConfig(
         block_size=block,
-        is_symmetric=ty == "int8",
+        is_symmetric=symmetric or ty == "int8",
         accuracy_level=1,
         bits=bits_of(ty),
         op_types_to_quantize=("MatMul", "Gather") if bits_of(ty) == 4 else ("MatMul",),
@@ -103,10 +103,21 @@ def packed_weights(model):
         if node.op_type not in ("MatMulNBits", "GatherBlockQuantized"):
             continue
         attributes = {attribute.name: attribute.i for attribute in node.attribute}
-        table, scales, zeros = (constants[node.input[at]] for at in ((1, 2, 3) if node.op_type == "MatMulNBits" else (0, 2, 3)))
-        bits, block = attributes["bits"], attributes["block_size"]
+        bits, block = attributes.get("bits", 4), attributes["block_size"]
+        table, scales = (constants[node.input[at]] for at in ((1, 2) if node.op_type == "MatMulNBits" else (0, 2)))
+        rows = table.shape[0]
+        scales = scales.reshape(rows, -1)
+        if attributes.get("K", block) < block:
+            continue  # a row is shorter than a block, as that of the frequencies of LLaMA
+        if table.dtype != np.uint8:  # int4 and uint4, whose zero point is 0 if none is given
+            given = len(node.input) > 3 and node.input[3]
+            zeros = constants[node.input[3]].astype(np.float32) if given else np.zeros_like(scales)
+            found[node.name] = (table.astype(np.float32) - zeros.repeat(block, 1)) * scales.repeat(block, 1)
+            continue
         codes = unpacked(table, bits, scales.shape[1] * block)
-        zeros = unpacked(zeros, bits, scales.shape[1])
+        zeros = np.full_like(scales, 1 << (bits - 1))
+        if len(node.input) > 3 and node.input[3]:
+            zeros = unpacked(constants[node.input[3]].reshape(rows, -1), bits, scales.shape[1])
         found[node.name] = (codes - zeros.repeat(block, 1)) * scales.repeat(block, 1)
     return found
 
