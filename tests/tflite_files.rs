@@ -189,6 +189,44 @@ fn inputs_and_outputs_are_codes_with_channels_last_where_the_configuration_says_
 }
 
 #[test]
+fn a_softmax_over_many_classes_has_outputs_of_8_bits() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("classes.onnx");
+    let text = "strait 1 float
+graph @main(%x: f32[1,16]) {
+  %l: f32[1,600] = gemm(%x, @w) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}
+  %y: f32[1,600] = softmax(%l) {axis=-1}
+  return %y
+}
+data @w: f32[600,16] = random 1
+";
+    let module = strait_core::text::parse(text).unwrap();
+    strait_onnx::write(&module, &mut fs::File::create(&model).unwrap()).unwrap();
+    for (ty, elem, operators) in [("int16", "i16", 0), ("int8", "i8", 1), ("uint8", "u8", 2)] {
+        let more = format!(
+            "output.emit = ['tflite']\noutput.target.generic-int8.outputs = '{ty}'\ncalibration.data = 'random:4'\n"
+        );
+        let made = compiled(&folder.path().join(ty), &model.display().to_string(), &more).unwrap();
+        let file = made.folder.join("model.tflite");
+        let module = strait_tflite::read(&file, &strait_tflite::ReadOptions::default()).unwrap();
+        let graph = module.main();
+        let output = graph.value(graph.outputs()[0]).unwrap();
+        assert_eq!(output.ty.to_string(), format!("{elem}[1, 600]"));
+        let verdicts = strait_tflite::accelerator::verdicts(
+            &fs::read(&file).unwrap().into(),
+            strait_tflite::accelerator::Accelerator::EthosU55,
+        );
+        let behind = verdicts.unwrap();
+        let behind = behind.iter().skip_while(|one| one.operator != "SOFTMAX").skip(1);
+        assert_eq!(
+            behind.filter(|one| one.operator == "QUANTIZE").count(),
+            operators,
+            "{ty}"
+        );
+    }
+}
+
+#[test]
 fn codes_of_a_type_that_the_model_does_not_have_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     for (keys, part) in [
