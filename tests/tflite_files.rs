@@ -295,6 +295,36 @@ fn an_accelerator_takes_a_file_whose_inputs_and_outputs_are_codes() {
 }
 
 #[test]
+fn the_report_says_which_operators_an_accelerator_leaves_to_the_cpu() {
+    let folder = tempfile::tempdir().unwrap();
+    let more =
+        "model.bind.N = 1\ntarget.options.generic-int8.accelerator = 'ethos-u55'\n".to_owned() + &with_output("");
+    let made = compiled(folder.path(), &digits("digits.onnx"), &more).unwrap();
+    let report = fs::read_to_string(made.folder.join("report.json")).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let of = &report["file_operators"];
+    assert_eq!(of["accelerator"], "ethos-u55");
+    let on_cpu = of["on_cpu"].as_array().unwrap().iter();
+    assert!(
+        on_cpu
+            .clone()
+            .all(|one| one["why"].as_str().is_some_and(|why| !why.is_empty()))
+    );
+    let names: Vec<&str> = on_cpu.filter_map(|one| one["operator"].as_str()).collect();
+    assert_eq!(names, ["QUANTIZE", "DEQUANTIZE"]);
+    let texts = report["remarks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|one| one["text"].as_str());
+    let text = format!(
+        "ethos-u55 leaves 2 of {} operators of model.tflite to the CPU",
+        of["operators"]
+    );
+    assert_eq!(texts.filter(|one| **one == text).count(), 1);
+}
+
+#[test]
 fn functions_without_an_operator_are_tables_that_are_read_back() {
     let folder = tempfile::tempdir().unwrap();
     let model = folder.path().join("functions.onnx");
