@@ -6,15 +6,13 @@ ONNX Runtime's quantizer writes weights of 4 bits with zero points, or symmetric
 have the quantizer's codes and scales bit for bit, and its outputs are those of the quantizer's file, up to the order of float sums.
 """
 
-import argparse
-import sys
 from pathlib import Path
 
 import numpy as np
 import onnx
 import processes
 from decoder_graphs import DECODERS, Sizes
-from decoder_written import LEAST_SNR, packed_weights, session, snr, theirs
+from decoder_written import LEAST_SNR, packed_weights, run_cases, session, snr, theirs
 
 CONFIG = """schema = 1
 [model]
@@ -61,14 +59,7 @@ def scales_below(model, node):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for option in ("strait", "work"):
-        parser.add_argument(f"--{option}", type=Path, required=True)
-    parser.add_argument("names", nargs="*")
-    arguments = parser.parse_args()
-    cases = [(kind, ty, block) for kind in DECODERS for ty in ("int4", "uint4") for block in (32, 128, 256)]
-    named = [case for case in cases if all(name in map(str, case) for name in arguments.names)]
-    sys.exit(0 if all([compare(arguments, *case) for case in named]) else 1)
+    run_cases(__doc__, [(kind, ty, block) for kind in DECODERS for ty in ("int4", "uint4") for block in (32, 128, 256)], compare)
 
 
 if __name__ == "__main__":
