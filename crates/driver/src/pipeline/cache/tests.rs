@@ -26,10 +26,9 @@ fn module(text: &str) -> Module {
 
 /// A configuration with these lines for each cache.
 fn configured(caches: &[&str]) -> Loaded {
-    let mut text =
-        "schema = 1\nmodel.file = \"m.onnx\"\ntarget.use = [\"onnxruntime\"]\noutput.dir = \"o\"\n".to_owned();
+    let mut text = "schema = 1\nmodel.file = \"m.onnx\"\ntarget.use = [\"chip\"]\noutput.dir = \"o\"\n".to_owned();
     for cache in caches {
-        text += &format!("[[output.target.onnxruntime.cache]]\ntype = \"int8\"\n{cache}\n");
+        text += &format!("[[output.target.chip.cache]]\ntype = \"int8\"\n{cache}\n");
     }
     let loaded = crate::config::parse("test.toml", text.clone(), Path::new("."), &[]);
     loaded.unwrap_or_else(|error| panic!("{error}\n{text}"))
@@ -39,7 +38,7 @@ fn configured(caches: &[&str]) -> Loaded {
 fn found(text: &str, caches: &[&str]) -> Result<Vec<[String; 2]>, String> {
     let (loaded, module) = (configured(caches), module(text));
     let name = |value| module.name(module.main().value(value).unwrap().name).to_owned();
-    let pairs = pairs(&loaded, "onnxruntime", &module).map_err(|error| error.to_string())?;
+    let pairs = pairs(&loaded, "chip", &module).map_err(|error| error.to_string())?;
     let pairs = pairs.into_iter();
     Ok(pairs
         .map(|pair| [pair.past.map_or_else(String::new, name), name(pair.present)])
