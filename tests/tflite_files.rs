@@ -189,6 +189,44 @@ fn inputs_and_outputs_are_codes_with_channels_last_where_the_configuration_says_
 }
 
 #[test]
+fn a_softmax_over_many_classes_has_outputs_of_8_bits() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("classes.onnx");
+    let text = "strait 1 float
+graph @main(%x: f32[1,16]) {
+  %l: f32[1,600] = gemm(%x, @w) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}
+  %y: f32[1,600] = softmax(%l) {axis=-1}
+  return %y
+}
+data @w: f32[600,16] = random 1
+";
+    let module = strait_core::text::parse(text).unwrap();
+    strait_onnx::write(&module, &mut fs::File::create(&model).unwrap()).unwrap();
+    for (ty, elem, operators) in [("int16", "i16", 0), ("int8", "i8", 1), ("uint8", "u8", 2)] {
+        let more = format!(
+            "output.emit = ['tflite']\noutput.target.generic-int8.outputs = '{ty}'\ncalibration.data = 'random:4'\n"
+        );
+        let made = compiled(&folder.path().join(ty), &model.display().to_string(), &more).unwrap();
+        let file = made.folder.join("model.tflite");
+        let module = strait_tflite::read(&file, &strait_tflite::ReadOptions::default()).unwrap();
+        let graph = module.main();
+        let output = graph.value(graph.outputs()[0]).unwrap();
+        assert_eq!(output.ty.to_string(), format!("{elem}[1, 600]"));
+        let verdicts = strait_tflite::accelerator::verdicts(
+            &fs::read(&file).unwrap().into(),
+            strait_tflite::accelerator::Accelerator::EthosU55,
+        );
+        let behind = verdicts.unwrap();
+        let behind = behind.iter().skip_while(|one| one.operator != "SOFTMAX").skip(1);
+        assert_eq!(
+            behind.filter(|one| one.operator == "QUANTIZE").count(),
+            operators,
+            "{ty}"
+        );
+    }
+}
+
+#[test]
 fn codes_of_a_type_that_the_model_does_not_have_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     for (keys, part) in [
@@ -254,6 +292,36 @@ fn an_accelerator_takes_a_file_whose_inputs_and_outputs_are_codes() {
             assert_eq!(on_cpu, left, "{name}, {}", accelerator.name());
         }
     }
+}
+
+#[test]
+fn the_report_says_which_operators_an_accelerator_leaves_to_the_cpu() {
+    let folder = tempfile::tempdir().unwrap();
+    let more =
+        "model.bind.N = 1\ntarget.options.generic-int8.accelerator = 'ethos-u55'\n".to_owned() + &with_output("");
+    let made = compiled(folder.path(), &digits("digits.onnx"), &more).unwrap();
+    let report = fs::read_to_string(made.folder.join("report.json")).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let of = &report["file_operators"];
+    assert_eq!(of["accelerator"], "ethos-u55");
+    let on_cpu = of["on_cpu"].as_array().unwrap().iter();
+    assert!(
+        on_cpu
+            .clone()
+            .all(|one| one["why"].as_str().is_some_and(|why| !why.is_empty()))
+    );
+    let names: Vec<&str> = on_cpu.filter_map(|one| one["operator"].as_str()).collect();
+    assert_eq!(names, ["QUANTIZE", "DEQUANTIZE"]);
+    let texts = report["remarks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|one| one["text"].as_str());
+    let text = format!(
+        "ethos-u55 leaves 2 of {} operators of model.tflite to the CPU",
+        of["operators"]
+    );
+    assert_eq!(texts.filter(|one| **one == text).count(), 1);
 }
 
 #[test]

@@ -8,15 +8,13 @@ codes of the past have to come back unchanged, the outputs have to be those of `
 near those with a float cache. A number is the lowest of all steps, and that of the logits is for all steps together.
 """
 
-import argparse
-import sys
 from pathlib import Path
 
 import numpy as np
 import onnx
 import processes
 from decoder_graphs import DECODERS
-from decoder_written import session, snr
+from decoder_written import run_cases, session, snr
 from onnx import numpy_helper
 
 PREFILL, STEPS, SAMPLES, SEED = 16, 4, 16, 7
@@ -171,14 +169,7 @@ def compare(arguments, kind, way, ty):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for option in ("strait", "work"):
-        parser.add_argument(f"--{option}", type=Path, required=True)
-    parser.add_argument("names", nargs="*")
-    arguments = parser.parse_args()
-    cases = [(kind, way, ty) for kind in DECODERS for way in WAYS for ty in ("int8", "uint8")]
-    named = [case for case in cases if all(name in case for name in arguments.names)]
-    sys.exit(0 if all([compare(arguments, *case) for case in named]) else 1)
+    run_cases(__doc__, [(kind, way, ty) for kind in DECODERS for way in WAYS for ty in ("int8", "uint8")], compare)
 
 
 if __name__ == "__main__":

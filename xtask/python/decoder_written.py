@@ -28,7 +28,7 @@ FORMS = [("int4", 32), ("int4", 128), ("uint4", 32), ("uint8", 32), ("uint8", 12
 WITH_EMBEDDINGS = ("uint8", 64)
 # With random weights, the distance of a few logits to those of the float model varies more than the codes do.
 TOLERANCE = 0.2
-STEPS = [("prefill", 64, 0), ("decode", 1, 64)]
+STEPS = {"prefill": (64, 0), "decode": (1, 64)}  # new tokens, and those of the past
 SIZES = {
     "llama": Sizes(layers=4, width=512, key_heads=2, inner=1408, words=4000, longest=256, tied=False),
     "gpt2": Sizes(layers=4, width=512, inner=2048, words=4000, longest=256, tied=False),
@@ -66,11 +66,11 @@ def snr(of, near):
     return 10 * np.log10(signal / noise) if noise else np.inf
 
 
-def theirs(model, ty, block):
-    """The model by ONNX Runtime's quantizer: with zero points, as its default."""
+def theirs(model, ty, block, symmetric=False):
+    """The model by ONNX Runtime's quantizer: with zero points, as its default. `symmetric` leaves 4 bits without zero points."""
     config = DefaultWeightOnlyQuantConfig(
         block_size=block,
-        is_symmetric=ty == "int8",
+        is_symmetric=symmetric or ty == "int8",
         accuracy_level=1,
         bits=bits_of(ty),
         op_types_to_quantize=("MatMul", "Gather") if bits_of(ty) == 4 else ("MatMul",),
@@ -103,11 +103,21 @@ def packed_weights(model):
         if node.op_type not in ("MatMulNBits", "GatherBlockQuantized"):
             continue
         attributes = {attribute.name: attribute.i for attribute in node.attribute}
+        bits, block = attributes.get("bits", 4), attributes["block_size"]
         table, scales = (constants[node.input[at]] for at in ((1, 2) if node.op_type == "MatMulNBits" else (0, 2)))
-        bits, block = attributes["bits"], attributes["block_size"]
+        rows = table.shape[0]
+        scales = scales.reshape(rows, -1)
+        if attributes.get("K", block) < block:
+            continue  # a row is shorter than a block, as that of the frequencies of LLaMA
+        if table.dtype != np.uint8:  # int4 and uint4, whose zero point is 0 if none is given
+            given = len(node.input) > 3 and node.input[3]
+            zeros = constants[node.input[3]].astype(np.float32) if given else np.zeros_like(scales)
+            found[node.name] = (table.astype(np.float32) - zeros.repeat(block, 1)) * scales.repeat(block, 1)
+            continue
         codes = unpacked(table, bits, scales.shape[1] * block)
-        has_zeros = len(node.input) > 3 and node.input[3]  # without them, codes are symmetric
-        zeros = unpacked(constants[node.input[3]], bits, scales.shape[1]) if has_zeros else np.full(scales.shape, 2 ** (bits - 1))
+        zeros = np.full_like(scales, 1 << (bits - 1))
+        if len(node.input) > 3 and node.input[3]:
+            zeros = unpacked(constants[node.input[3]].reshape(rows, -1), bits, scales.shape[1])
         found[node.name] = (codes - zeros.repeat(block, 1)) * scales.repeat(block, 1)
     return found
 
@@ -142,8 +152,8 @@ def times(ours, other, inputs, runs):
 
 
 def compare(arguments, kind, step, form):
-    (name, new, past), (ty, block) = step, form
-    label = f"{kind}-{name}-{ty}-{block}"
+    (new, past), (ty, block) = STEPS[step], form
+    label = f"{kind}-{step}-{ty}-{block}"
     folder = arguments.work / label
     folder.mkdir(parents=True, exist_ok=True)
     model, inputs, _ = DECODERS[kind](7, new, past, sizes=SIZES[kind])
@@ -184,16 +194,26 @@ def compare(arguments, kind, step, form):
     return not faults
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def run_cases(about, cases, compare, flags=()):
+    """Compares the cases of a script that the command line names, by all the words that it has, and ends the program."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     for option in ("strait", "work"):
         parser.add_argument(f"--{option}", type=Path, required=True)
-    parser.add_argument("--time", action="store_true")
+    for flag in flags:
+        parser.add_argument(f"--{flag}", action="store_true")
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_args()
-    cases = [(kind, step, form) for kind in ("llama", "gpt2") for step in STEPS for form in FORMS]
-    named = [case for case in cases if all(name in (case[0], case[1][0], *map(str, case[2])) for name in arguments.names)]
+    named = [case for case in cases if set(arguments.names) <= words_of(case)]
     sys.exit(0 if all([compare(arguments, *case) for case in named]) else 1)
+
+
+def words_of(case):
+    """The words and numbers of a case. Of a part that is a tuple, each is a word."""
+    return {str(word) for part in case for word in (part if isinstance(part, tuple) else (part,))}
+
+
+def main():
+    run_cases(__doc__, [(kind, step, form) for kind in ("llama", "gpt2") for step in STEPS for form in FORMS], compare, ["time"])
 
 
 if __name__ == "__main__":

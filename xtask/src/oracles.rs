@@ -365,6 +365,7 @@ fn operator_files(interpreter: &Path, arguments: &[String]) -> Outcome {
             "decoder-written",
             ["llama", "decode", "int4", "32"].as_slice(),
         ),
+        ("decoder_given.py", "decoder-given", &["llama", "int4", "32"]),
         ("decoder_cache.py", "decoder-cache", &["gpt2", "weights-alone", "int8"]),
     ];
     for (script, work, few) in decoders.into_iter().filter(|_| !is_named) {

@@ -501,8 +501,8 @@ fn reshaped(grid: &QuantParams, from: &[u64], to: &[u64]) -> Option<QuantParams>
     })
 }
 
-/// Returns the grid with these scales and zero points. Returns `None` if a scale is not finite or not above 0, or if a
-/// zero point is not a code.
+/// Returns the grid with these scales and zero points. Returns `None` if a scale is not finite, or not above 0 and
+/// not that of a block, or if a zero point is not a code.
 pub fn grid_of(
     scales: &[f32],
     zeros: &[i32],
@@ -511,8 +511,7 @@ pub fn grid_of(
     block: Option<u32>,
 ) -> Option<QuantParams> {
     let (low, high) = codes.integers()?;
-    let legal = scales.iter().all(|scale| scale.is_finite() && *scale > 0.0)
-        && zeros.iter().all(|&zero| (low..=high).contains(&i64::from(zero)));
+    let legal = zeros.iter().all(|&zero| (low..=high).contains(&i64::from(zero)));
     let (&first, &zero) = (scales.first()?, zeros.first()?);
     let scale = match scales.len() {
         1 => Per::Tensor(first),
@@ -525,11 +524,12 @@ pub fn grid_of(
     let several = scale.channels().is_some() || zero_point.channels().is_some();
     let axis = axis.filter(|_| several);
     let block = block.filter(|_| axis.is_some()).and_then(NonZeroU32::new);
-    (legal && several == axis.is_some()).then(|| QuantParams {
+    let grid = QuantParams {
         scale,
         zero_point,
         axis: axis.and_then(|axis| u8::try_from(axis).ok()),
         block,
         codes: Some(codes),
-    })
+    };
+    (legal && several == grid.axis.is_some() && grid.has_legal_scales()).then_some(grid)
 }

@@ -98,6 +98,7 @@ pub fn build(material: Material<'_>) -> Report {
         summary: derived::summary(graph, &nodes, exact, fusion.fired.len() - exact, fusion.refused.len()),
         evidence: evidence::count(&spec.reference.oracle, &bases),
         own_model: None,
+        file_operators: None,
         size: Size {
             float_bytes: derived::parameter_bytes(material.canonical),
             integer_bytes: derived::parameter_bytes(integer),

@@ -10,6 +10,7 @@ mod build;
 mod data;
 mod derived;
 mod evidence;
+mod file_operators;
 mod fusions;
 mod grounds;
 mod lints;
@@ -36,6 +37,7 @@ pub use build::{Material, build, of_built};
 pub use data::DataReport;
 pub use derived::disagreements;
 pub use evidence::{Counts, EvidenceReport, Ground, claim};
+pub use file_operators::{FileOperators, OnCpu};
 pub use fusions::{FiredReport, Fusions, MergedReport, Miss, RefusedReport, RowReport};
 pub use lints::{Lint, PartLoss, RangeLoss, RequantizedBy, Taken};
 pub use nearness::{Distance, FreeIntegers, FromScales};
@@ -80,6 +82,10 @@ pub struct Report {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<schema::Shares>"))]
     pub own_model: Option<Shares>,
+    /// Where the operators of the TFLite file run. Absent if no such file is written, or if no option of the target names
+    /// an accelerator for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_operators: Option<FileOperators>,
     /// Size of the parameters.
     pub size: Size,
     /// Comparison of the integer model with the float model on the first calibration samples.

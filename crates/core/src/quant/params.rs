@@ -9,7 +9,9 @@ use strait_requantize::Per;
 /// The grid of a quantized value: real = scale × (q − zero point).
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuantParams {
-    /// Distance between the real numbers that neighbouring codes stand for; positive and finite.
+    /// Distance between the real numbers that neighbouring codes stand for; positive and finite. Only the scale of a
+    /// block may be negative. Types reach one code farther below zero than above. If the element of a block that is
+    /// farthest from zero is positive, some quantizers use this code for it by means of a negative scale.
     pub scale: Per<f32>,
     /// The code that stands for real zero.
     pub zero_point: Per<i32>,
@@ -77,6 +79,17 @@ impl QuantParams {
             (Per::Tensor(scale), Per::Tensor(zero_point)) => Some((*scale, *zero_point)),
             _ => None,
         }
+    }
+
+    /// True if all scales are finite, and positive except for those of blocks, which may be negative.
+    pub fn has_legal_scales(&self) -> bool {
+        let is_legal = |&scale: &f32| scale.is_finite() && (scale > 0.0 || (scale < 0.0 && self.block.is_some()));
+        self.scale.all(is_legal)
+    }
+
+    /// True if a scale is negative.
+    pub fn is_mirrored(&self) -> bool {
+        !self.scale.all(|&scale| scale > 0.0)
     }
 
     /// Returns the grid of products: a code on this grid times a code on the grid `other`, after the zero points are

@@ -126,10 +126,7 @@ impl Scheme {
     fn illegal_numbers(&self, params: &QuantParams) -> Option<&'static str> {
         let (first, last) = self.elem().and_then(Elem::integers).unwrap_or((0, 0));
         let rules = [
-            (
-                params.scale.all(|s| s.is_finite() && *s > 0.0),
-                "has a scale that is not finite and positive",
-            ),
+            (params.has_legal_scales(), "has a scale that is not finite and positive"),
             (
                 !self.policy.has_powers_of_two() || params.scale.all(|s| is_power_of_two(*s)),
                 "has a scale that is no power of two",

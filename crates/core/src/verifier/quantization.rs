@@ -106,7 +106,7 @@ fn along(axis: Option<usize>, ty: &TensorType) -> String {
 }
 
 fn grid(view: View<'_>, value: &Value, quant: &QuantParams) -> Verified {
-    ensure(quant.scale.all(|s| s.is_finite() && *s > 0.0), 6, || {
+    ensure(quant.has_legal_scales(), 6, || {
         format!("{} has a scale that is not finite and positive", view.value(value))
     })?;
     ensure(quant.codes.is_none() || value.ty.elem.is_float(), 6, || {

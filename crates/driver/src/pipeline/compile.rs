@@ -249,8 +249,12 @@ fn for_target(
         report.accuracy = Some(accuracy(evaluation, float, &job, integer, session)?);
     }
     // What is made here stays in memory until it is written, so it is made only after all runs.
-    let (made, one_sample) = emit::free_batches(&job, &lowered)?;
+    let (mut made, one_sample) = emit::free_batches(&job, &lowered)?;
     remarks.tell(one_sample);
+    if let Some((remark, operators)) = emit::on_accelerator(&job, &lowered, &mut made)? {
+        remarks.tell([remark]);
+        report.file_operators = Some(operators);
+    }
     remarks.tell(skipped(&rewritten));
     remarks.tell(sanity::warning(&report.sanity));
     report.remarks = remarks.told.iter().map(Into::into).collect();

@@ -16,6 +16,7 @@ use crate::{
     config::{KeyPath, Loaded, types::QdqActivations},
     diagnostic::{Diagnostic, Diagnostics},
     failure::codes,
+    report::FileOperators,
     stop::Stop,
 };
 
@@ -280,6 +281,26 @@ pub(super) fn free_batches(job: &Job<'_>, lowered: &Lowered) -> Result<(Made, Ve
     Ok((made, remarks))
 }
 
+/// Makes the TFLite file if an option of the target names an accelerator, and says which operators the accelerator takes.
+/// If the file cannot be written, the reason is told where it is written.
+pub(super) fn on_accelerator(
+    job: &Job<'_>,
+    lowered: &Lowered,
+    made: &mut Made,
+) -> Result<Option<(Diagnostic, FileOperators)>, Stop> {
+    let accelerator = tflite::accelerator(&job.target.spec().chosen);
+    let accelerator = accelerator.filter(|_| job.formats.contains(&Format::TfLite));
+    let (Some(accelerator), Ok(module)) = (accelerator, operators(job, lowered)) else {
+        return Ok(None);
+    };
+    let Ok(file) = tflite::one(job, &module)? else {
+        return Ok(None);
+    };
+    let found = tflite::on_accelerator(&file, accelerator).map_err(|error| Stop::Defect(error.to_string()))?;
+    made.tflite = Some(file);
+    Ok(Some((tflite::fallbacks(&found), found)))
+}
+
 /// The remark on a file that takes one sample at a time, although the model takes any number.
 fn fixed_batch(file: &str, OneSample { node, why }: &OneSample) -> Diagnostic {
     let message = format!("{file} takes one sample at a time, and no other batch: in `{node}`, {why}");
@@ -309,10 +330,7 @@ pub(super) fn emit(
                 let written = package(job, lowered, (rewritten, &observing), &mut sink);
                 written.and_then(|()| sink.finish())
             }
-            Format::TfLite => {
-                let written = tflite::write(job, lowered, made.tflite.take(), &mut sink)?;
-                written.map(|remark| told.extend(remark))
-            }
+            Format::TfLite => tflite::write(job, lowered, made.tflite.take(), &mut sink)?,
             Format::QOperatorOnnx => {
                 let module = made.operators.take().map_or_else(|| operators(job, lowered), Ok);
                 let caches = cache::codes(job.loaded, job.id(), job.canonical)?;

@@ -7,7 +7,8 @@ use strait_core::{Elem, Module};
 use strait_lower::{FreeBatch, OneSample};
 use strait_samples::{Operation, Plan};
 use strait_target::{OptionValue, Options, Sink, TargetError};
-use strait_tflite::accelerator::{Accelerator, Verdict, verdicts};
+use strait_tflite::ReadError;
+use strait_tflite::accelerator::{Accelerator, verdicts};
 use strait_tflite::write::{About, AboutInput, Borders, WriteError, encode, encode_free};
 
 use super::{
@@ -24,6 +25,7 @@ use crate::{
     },
     diagnostic::{Diagnostic, Diagnostics},
     failure::codes,
+    report::{FileOperators, OnCpu},
 };
 
 /// Name of the file.
@@ -60,8 +62,7 @@ pub(super) fn free(job: &Job<'_>, free: &FreeBatch) -> Result<Result<Vec<u8>, On
     }))
 }
 
-/// Writes the TFLite file: `made`, or the file for one sample at a time. If an option of the target names an accelerator,
-/// returns a remark on the operators that the accelerator leaves to the CPU. The inner error says why the format cannot
+/// Writes the TFLite file: `made`, or the file for one sample at a time. The inner error says why the format cannot
 /// express the model.
 ///
 /// # Errors
@@ -71,7 +72,7 @@ pub(super) fn write(
     lowered: &Lowered,
     made: Option<Vec<u8>>,
     sink: &mut Files<'_>,
-) -> Result<Result<Option<Diagnostic>, TargetError>, Diagnostics> {
+) -> Result<Result<(), TargetError>, Diagnostics> {
     let file = match made {
         Some(file) => Ok(file),
         None => match operators(job, lowered) {
@@ -79,7 +80,7 @@ pub(super) fn write(
             Err(error) => Err(error),
         },
     };
-    Ok(file.and_then(|file| written(job, file, sink)))
+    Ok(file.and_then(|file| written(&file, sink)))
 }
 
 /// The file for one sample at a time, of the graph of operators on codes.
@@ -91,13 +92,9 @@ pub(super) fn one(job: &Job<'_>, module: &Module) -> Result<Result<Vec<u8>, Targ
     Ok(file.map_err(|error| refused(format!("{FILE}: {error}"))))
 }
 
-fn written(job: &Job<'_>, bytes: Vec<u8>, sink: &mut Files<'_>) -> Result<Option<Diagnostic>, TargetError> {
-    sink.bytes(FILE, &bytes)?;
-    sink.finish()?;
-    let accelerator = accelerator(&job.target.spec().chosen);
-    accelerator
-        .map(|accelerator| fallbacks(bytes.into(), accelerator))
-        .transpose()
+fn written(bytes: &[u8], sink: &mut Files<'_>) -> Result<(), TargetError> {
+    sink.bytes(FILE, bytes)?;
+    sink.finish()
 }
 
 /// The accelerator that an option of the target names.
@@ -110,29 +107,46 @@ pub(super) fn accelerator(chosen: &Options) -> Option<Accelerator> {
         .find(|accelerator| accelerator.name() == name)
 }
 
-/// Says which operators of the file the accelerator leaves to the CPU, and why.
-fn fallbacks(file: Bytes, accelerator: Accelerator) -> Result<Diagnostic, TargetError> {
-    let verdicts = verdicts(&file, accelerator).map_err(|error| TargetError::Unsupported(error.to_string()))?;
-    let name = accelerator.name();
-    let left: Vec<(&Verdict, &str)> = verdicts
-        .iter()
-        .filter_map(|one| Some((one, one.why.as_deref()?)))
-        .collect();
-    let message = match left.len() {
-        0 => format!("{name} takes all {} operators of {FILE}", verdicts.len()),
-        count => format!(
-            "{name} leaves {count} of {} operators of {FILE} to the CPU",
-            verdicts.len()
-        ),
-    };
-    let told = left.iter().take(MOST_TOLD);
-    let remark = told.fold(Diagnostic::remark(codes::OUTPUT, message), |remark, (one, why)| {
-        remark.note(format!("{} `{}`: {why}", one.operator, one.result))
+/// Says which operators of a file the accelerator leaves to the CPU, and why.
+///
+/// # Errors
+/// If the bytes are not a TFLite file.
+pub(super) fn on_accelerator(file: &[u8], accelerator: Accelerator) -> Result<FileOperators, ReadError> {
+    let verdicts = verdicts(&Bytes::copy_from_slice(file), accelerator)?;
+    let operators = verdicts.len();
+    let left = verdicts.into_iter().filter_map(|one| {
+        Some(OnCpu {
+            operator: one.operator,
+            result: one.result,
+            why: one.why?,
+        })
     });
-    Ok(match left.len().saturating_sub(MOST_TOLD) {
+    Ok(FileOperators {
+        accelerator: accelerator.name().to_owned(),
+        operators,
+        on_cpu: left.collect(),
+    })
+}
+
+/// The remark on the operators that the accelerator leaves to the CPU.
+pub(super) fn fallbacks(found: &FileOperators) -> Diagnostic {
+    let FileOperators {
+        accelerator,
+        operators,
+        on_cpu,
+    } = found;
+    let message = match on_cpu.len() {
+        0 => format!("{accelerator} takes all {operators} operators of {FILE}"),
+        count => format!("{accelerator} leaves {count} of {operators} operators of {FILE} to the CPU"),
+    };
+    let told = on_cpu.iter().take(MOST_TOLD);
+    let remark = told.fold(Diagnostic::remark(codes::OUTPUT, message), |remark, one| {
+        remark.note(format!("{} `{}`: {}", one.operator, one.result, one.why))
+    });
+    match on_cpu.len().saturating_sub(MOST_TOLD) {
         0 => remark,
         more => remark.note(format!("and {more} more")),
-    })
+    }
 }
 
 fn own(job: &Job<'_>) -> OutputOfTarget {

@@ -40,7 +40,7 @@ impl Executable for op::RoundTo {
             let parts = parts(Parts::of_grid(grid, &dims))?;
             let part = |part: usize| Some((*grid.scale.get(part)?, *grid.zero_point.get(part)?));
             let grids: Option<Vec<_>> = (0..parts.count()).map(part).collect();
-            let grids = grids.filter(|grids| grids.iter().all(|(scale, _)| scale.is_finite() && *scale > 0.0));
+            let grids = grids.filter(|_| grid.has_legal_scales());
             let grids =
                 grids.ok_or_else(|| StepError::Model("a part of the grid has no positive, finite scale".into()))?;
             (parts, Some(grids))

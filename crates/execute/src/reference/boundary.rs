@@ -76,11 +76,12 @@ impl Grids {
                 slot.dims
             )));
         }
+        let is_legal = quant.has_legal_scales();
         let grid = |channel: usize| match (quant.scale.get(channel), quant.zero_point.get(channel)) {
-            (Some(&scale), Some(&zero)) if scale.is_finite() && scale > 0.0 => Ok(Grid { scale, zero }),
-            _ => Err(StepError::Model(format!(
-                "channel {channel} of a grid has no positive, finite scale"
-            ))),
+            (Some(&scale), Some(&zero)) if is_legal => Ok(Grid { scale, zero }),
+            _ => Err(StepError::Model(
+                "a grid has too few scales, or one that is not positive and finite".into(),
+            )),
         };
         let grids: Vec<Grid> = (0..channels.unwrap_or(1)).map(grid).collect::<Result<_, _>>()?;
         let inner = slot.dims.get(axis + 1..).map_or(1, |inner| inner.iter().product());

@@ -42,16 +42,17 @@ impl Dequantize {
     /// Prepares one dequantization for all channels, or one for each channel.
     ///
     /// # Errors
-    /// [`KernelError::Requantization`] if there is no channel, or if a scale is not positive and finite.
+    /// [`KernelError::Requantization`] if there is no channel, or if a scale is 0 or not finite. Scales of blocks of weights may be
+    /// negative.
     pub fn new(dequantizations: &Per<Dequantization>) -> Result<Dequantize, KernelError> {
         let channels = per_channel(dequantizations)?;
         if let Some(d) = dequantizations
             .values()
             .iter()
-            .find(|d| !(d.scale > 0.0 && d.scale.is_finite()))
+            .find(|d| d.scale == 0.0 || !d.scale.is_finite())
         {
             return Err(KernelError::Requantization(format!(
-                "scale {} is not positive and finite",
+                "scale {} is 0 or not finite",
                 d.scale
             )));
         }

@@ -1,12 +1,16 @@
 //! The inputs and outputs of the file: their types, and the order of their axes.
 //!
 //! The graph quantizes its inputs and dequantizes its outputs. If an input or an output of the file is codes, this
-//! conversion is not written. Codes of another signedness are converted by a QUANTIZE, which only adds 128.
+//! conversion is not written. Codes of another signedness are converted by a QUANTIZE, which only adds 128. A softmax of
+//! 16 bits at an output gets 8 bits by a QUANTIZE, too: LiteRT computes a softmax of 8 bits for up to 511 classes only.
 
 use super::WriteError;
 use super::emitter::{Emitter, Index, Refused, Stored};
 use strait_core::layout::Order;
-use strait_core::{Elem, Graph, NodeId, Op, ValueId};
+use strait_core::{Elem, Graph, NodeId, Op, QuantParams, ValueId};
+
+/// The grid of the results of LiteRT's softmax of int8: scale and zero point.
+const PROBABILITIES: (f32, i32) = (1.0 / 256.0, -128);
 
 /// What the inputs and the outputs of a file are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -129,7 +133,10 @@ impl Borders {
             let name = producer.map_or("an input", |(id, _)| emitter.node_name(id));
             format!("`{name}` makes it in real numbers; end the graph before it with `model.outputs`, or let outputs be float")
         })?;
-        let index = emitter.read(codes, &order)?;
+        let index = match emitter.read(codes, &order)? {
+            index if elem.bits() == 8 && is_wide_softmax(emitter.graph, codes) => narrow(emitter, index)?,
+            index => index,
+        };
         let (own, name) = (emitter.stored_as(index), emitter.name_of(output).to_owned());
         if own.elem == elem {
             // No other tensor has the name of the output: the DEQUANTIZE whose result had it is not written.
@@ -142,6 +149,37 @@ impl Borders {
         emitter.emit("QUANTIZE", &[index], &[made], None)?;
         Ok(made)
     }
+}
+
+/// True if codes are the results of a softmax of 16 bits, or the same numbers in another shape.
+fn is_wide_softmax(graph: &Graph, codes: ValueId) -> bool {
+    let is_wide = |id| graph.value(id).is_some_and(|value| value.ty.elem == Elem::I16);
+    let mut at = codes;
+    while let Some((_, node)) = graph.producer(at).filter(|_| is_wide(at)) {
+        match (&node.op, node.input(0)) {
+            (Op::Softmax(_), _) => return true,
+            (Op::Reshape(_) | Op::Flatten(_) | Op::Squeeze(_) | Op::Unsqueeze(_) | Op::Identity(_), Some(from)) => {
+                at = from;
+            }
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// Adds a QUANTIZE of probabilities with 16 bits to codes of int8. A scale is 128 times the other one, so that each code
+/// of int8 stands for the codes of 128 neighbours, and 1 becomes the largest code, 255/256.
+fn narrow(emitter: &mut Emitter<'_>, wide: Index) -> Result<Index, Refused> {
+    let (scale, zero) = PROBABILITIES;
+    let name = format!("{}_int8", emitter.tensor(wide).name);
+    let stored = Stored {
+        elem: Elem::I8,
+        grid: Some(QuantParams::tensor(scale, zero)),
+        ..emitter.stored_as(wide)
+    };
+    let made = emitter.add(name, stored, None)?;
+    emitter.emit("QUANTIZE", &[wide], &[made], None)?;
+    Ok(made)
 }
 
 /// The same numbers in 8-bit codes of the other signedness: codes and zero point differ by 128.

@@ -7,6 +7,8 @@
 mod file;
 mod grids;
 mod pairs;
+#[cfg(test)]
+mod tests;
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 

@@ -1,6 +1,6 @@
 //! Reads operators of ONNX Runtime whose weights are codes, packed into bytes: MatMulNBits and GatherBlockQuantized.
-//! The weights keep their codes, as weights of a DequantizeLinear do, if a grid can express them. A grid has scales
-//! above 0 and integers as zero points, and its blocks divide the axis. Other weights become floats.
+//! The weights keep their codes, as weights of a DequantizeLinear do, if a grid can express them. A grid has scales other
+//! than 0 and integers as zero points, and its blocks divide the axis. Other weights become floats.
 
 use crate::read::row::{Arg, OperatorReader, Refusal, Row};
 use strait_core::op::{Add, Gather};
@@ -63,9 +63,11 @@ impl Blocks {
             let zeros: Vec<i32> = self.zeros.iter().map(|&zero| zero as i32).collect();
             let extent = self.shape[self.axis];
             let (axis, block) = match (self.count(), self.shape.len()) {
-                // A single block for each row or column: one scale for each position of the other axis.
-                (1, 2) => (Some(1 - self.axis), None),
                 _ if extent.is_multiple_of(self.block) => (Some(self.axis), u32::try_from(self.block).ok()),
+                // A row or column that is shorter than a block has one scale for each position of the other axis. Negative
+                // scales only exist for blocks.
+                (1, 2) if self.scales.iter().all(|&scale| scale >= 0.0) => (Some(1 - self.axis), None),
+                (1, 2) => (Some(self.axis), u32::try_from(extent).ok()),
                 _ => (None, None),
             };
             let axis = axis.filter(|_| scales.len() > 1);

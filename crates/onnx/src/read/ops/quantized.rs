@@ -125,7 +125,8 @@ pub(super) fn quantize(reader: &mut OperatorReader<'_, '_>) -> Result<(), Refusa
         }
     };
     let x = reader.converted(&Arg::Operand(0), Elem::F32)?;
-    let given = grid(reader, 0, (1, 2), elem, (axis, block))?;
+    // With a negative scale, larger numbers have smaller codes. Only constants can have such codes.
+    let given = grid(reader, 0, (1, 2), elem, (axis, block))?.filter(|grid| !grid.is_mirrored());
     if let (Some(grid), Some(_)) = (given, elem.int_type())
         && reader.constant(0)?.is_none()
     {

@@ -5,6 +5,7 @@ mod control;
 mod external;
 mod recurrent;
 mod weights;
+mod weights_alone;
 
 use super::write;
 use crate::Model;

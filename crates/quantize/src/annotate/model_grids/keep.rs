@@ -117,7 +117,7 @@ impl<'a> Kept<'a> {
 
     /// The grid of a node's weights.
     fn weights(&self, node: &Node) -> Option<&'a QuantParams> {
-        self.grid(node.input(1)?)
+        self.grid(node.input(node.op.weights_operand())?)
     }
 
     /// The types of activations and weights, for a node with weights.
@@ -135,8 +135,10 @@ impl<'a> Kept<'a> {
             let mut pairs = self.spec.weight_only_pairs(node.op.term());
             pairs.any(|pair| pair.weight == (*w).into())
         };
-        let reads = node.input(0).and_then(|x| self.grid(x)?.codes);
-        weights.find(has).filter(|_| reads.is_none())
+        let own = node.op.weights_operand();
+        let is_known = node.input(own).is_some_and(|w| self.graph.data_of(w).is_some());
+        let reads = node.input(1 - own).and_then(|x| self.grid(x)?.codes);
+        weights.find(has).filter(|_| is_known && reads.is_none())
     }
 
     /// All types of activations that nodes with weights read in the model.
@@ -164,14 +166,16 @@ impl<'a> Kept<'a> {
                 None,
             ]
         };
-        let blocks = self.blocks(node).filter(|_| weighs);
+        // A table of an embedding is weights, too, though it is read in blocks only.
+        let blocks = self.blocks(node).filter(|_| weighs || term == Term::Gather);
         let mut of_node = self.of_types(id, node, [activation, weight], blocks);
         for index in 0..node.inputs.len() {
             let Some((value, grid)) = node.input(index).zip(self.read(id, node, index)) else {
                 continue;
             };
             let elem = match (weighs, index) {
-                (true, 1) => blocks.or(weight).map(Elem::from),
+                _ if blocks.is_some() && index == node.op.weights_operand() => blocks.map(Elem::from),
+                (true, 1) => weight.map(Elem::from),
                 (true, 2..) => grid.codes,
                 _ => activation.map(Elem::from),
             };
