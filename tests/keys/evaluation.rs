@@ -96,6 +96,18 @@ pub(super) const CASES: &[Case] = &[
         &["evaluation.metric=[{ name = 'cosine', ignore = 0 }]"],
     ),
     given(
+        "evaluation.metric[].axis",
+        Error,
+        TABLE,
+        &["evaluation.metric=[{ name = 'top1', axis = 7 }]"],
+    ),
+    given(
+        "evaluation.metric[].probabilities",
+        Error,
+        TABLE,
+        &["evaluation.metric=[{ name = 'perplexity', probabilities = true }]"],
+    ),
+    given(
         "evaluation.metric[].peak",
         Error,
         TABLE,

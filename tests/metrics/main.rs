@@ -6,6 +6,7 @@ mod boxes;
 #[cfg(unix)]
 mod commands;
 mod parts;
+mod positions;
 
 use std::{fs, num::NonZeroUsize, path::PathBuf};
 
@@ -125,7 +126,7 @@ fn each_metric_has_the_figures_of_its_definition_for_the_outputs_that_it_names()
          [[evaluation.metric]]\nname = 'auc'\noutput = 'two'\nlabels = 'classes.npy'\n\
          [[evaluation.metric]]\nname = 'anomaly'\nkind = 'auc'\noutput = 'two'\nscore = 'reconstruction'\ngroup = 2\nlabels = 'groups.npz'\n\
          [[evaluation.metric]]\nname = 'second'\nkind = 'top1'\noutput = 'two'\nlabels = 'classes.npy'\n\
-         [[evaluation.metric]]\nname = 'top5'\nlabels = 'classes.npy'\n",
+         [[evaluation.metric]]\nname = 'top5'\naxis = 1\nignore = 255\nlabels = 'masks.npy'\n",
     );
     assert!(compiled.is_err_and(|stop| stop.to_string().contains("groups.npz cannot be read")));
     let mut pack = Pack::default();
@@ -141,7 +142,7 @@ fn each_metric_has_the_figures_of_its_definition_for_the_outputs_that_it_names()
              [[evaluation.metric]]\nname = 'auc'\noutput = 'two'\nlabels = 'classes.npy'\n\
              [[evaluation.metric]]\nname = 'anomaly'\nkind = 'auc'\noutput = 'two'\nscore = 'reconstruction'\ngroup = 2\nlabels = 'groups.npz'\n\
              [[evaluation.metric]]\nname = 'second'\nkind = 'top1'\noutput = 'two'\nlabels = 'classes.npy'\n\
-             [[evaluation.metric]]\nname = 'top5'\nlabels = 'classes.npy'\n\
+             [[evaluation.metric]]\nname = 'top5'\naxis = 1\nignore = 255\nlabels = 'masks.npy'\n\
              [gate]\naccuracy_drop = { cosine = { points = 1 }, psnr = { points = 0 }, masks = { points = 99, confidence = 0.9 } }\n\
              least = { snr = 20, auc = 2 }\n",
         )
@@ -185,6 +186,13 @@ fn each_metric_has_the_figures_of_its_definition_for_the_outputs_that_it_names()
     let second = (0..SAMPLES)
         .filter(|&at| usize::from(scores[at] > 0.0) == labels[at])
         .count();
+    let top5 = (0..SAMPLES * 4).filter(|&at| at % 5 != 3);
+    let right = top5.clone().filter(|&at| {
+        let of_class = |class: usize| pixels[at / 4 * 24 + class * 4 + at % 4];
+        let label = [0, 1, 2, 255, 3][at % 5];
+        (0..6).filter(|&class| of_class(class) > of_class(label)).count() < 5
+    });
+    assert!(near(float("top5"), 100.0 * right.count() as f64 / top5.count() as f64));
     assert!(near(float("second"), 100.0 * second as f64 / SAMPLES as f64));
     let (mut common, mut either) = ([0.0; 6], [0.0; 6]);
     for at in 0..SAMPLES * 4 {
@@ -267,7 +275,7 @@ fn what_a_metric_lacks_or_cannot_judge_is_told_with_the_key() {
         ),
         (
             table("name = 'psnr'\nignore = 3\nlabels = 'pixels.npy'"),
-            &["is of the metric \"miou\"", "test.toml:14"],
+            &["\"perplexity\", \"miou\", and this is \"psnr\"", "test.toml:14"],
         ),
         (
             "metrics = ['snr']\n[[evaluation.metric]]\nname = 'snr'".to_owned(),
@@ -278,8 +286,8 @@ fn what_a_metric_lacks_or_cannot_judge_is_told_with_the_key() {
             &["no output \"tow\"", "did you mean `two`?", "test.toml:14"],
         ),
         (
-            table("name = 'top1'\nlabels = 'few.npy'"),
-            &["3 labels for 8 samples", "test.toml:14"],
+            table("name = 'top1'\noutput = 'two'\nlabels = 'few.npy'"),
+            &["3 labels for 8 samples", "test.toml:15"],
         ),
         (
             table("name = 'top5'\noutput = 'two'\nlabels = 'third.npy'"),

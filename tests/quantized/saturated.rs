@@ -99,7 +99,7 @@ fn measured(text: &str, target: &str, outputs: &BTreeMap<&str, Vec<f32>>) -> Vec
     let samples = at("x.npy");
     let request = eval::EvaluationRequest::of(&samples, None, &[Metric::Snr]);
     let accuracy = eval::eval(&opened, request, Some(float), None, &session).unwrap();
-    for metric in &accuracy.metrics {
+    for metric in &accuracy.accuracy.metrics {
         let output = metric.output.as_deref().unwrap_or_default();
         let figure = metric.integer.as_ref().unwrap().value;
         all.push((format!("`{output}`, as `eval` says it,"), figure));

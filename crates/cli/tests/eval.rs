@@ -134,3 +134,38 @@ fn the_metrics_of_a_configuration_are_measured_and_its_commands_started_where_th
     let (code, printed) = eval(&artifact, &["--metric", "f1", "--model", &root]);
     assert!(code == 2 && printed.contains("the metrics are top1, top5"), "{printed}");
 }
+
+#[test]
+fn answers_that_changed_are_listed_with_margins() {
+    let folder = tempfile::tempdir().unwrap();
+    let artifact = compiled(&folder, &["--set", "quantize.weights.type='int4'"]);
+    let [model, labels] = ["models/digits/digits.onnx", "models/digits/eval_y.npy"]
+        .map(|file| repository(file).to_string_lossy().into_owned());
+    let at = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let listed = |file: &str| {
+        let more = ["--model", &model, "--labels", &labels, "--flips", file];
+        eval(&artifact, &more)
+    };
+    let (code, printed) = listed(&at("flips.csv"));
+    assert_eq!(code, 0, "{printed}");
+    let rows = fs::read_to_string(at("flips.csv")).unwrap();
+    let rows: Vec<&str> = rows.lines().collect();
+    assert!(
+        rows.len() > 1 && rows[0].starts_with("sample,name,output,position,label"),
+        "{rows:?}"
+    );
+    let told = format!("{} of 640 answers changed", rows.len() - 1);
+    assert!(printed.contains(&told), "{printed}");
+    for row in rows.iter().skip(1) {
+        let cells: Vec<&str> = row.split(',').collect();
+        let margins: Vec<f64> = cells[7..].iter().map(|cell| cell.parse().unwrap()).collect();
+        assert!(
+            cells[5] != cells[6] && margins.iter().all(|&margin| margin >= 0.0),
+            "{row}"
+        );
+    }
+    let (code, printed) = listed(&at("flips.txt"));
+    assert!(code == 1 && printed.contains(".csv or .json"), "{printed}");
+    let (code, printed) = eval(&artifact, &["--labels", &labels, "--flips", &at("flips.csv")]);
+    assert!(code == 2 && printed.contains("--model"), "{printed}");
+}

@@ -155,11 +155,13 @@ impl Checker<'_> {
                 "leave it out, or leave `kind` out and give `command`, `value` and `better`",
             );
         }
-        for (key, reader) in table.given().filter(|(_, reader)| *reader != metric) {
+        for (key, readers) in table.given().filter(|(_, readers)| !readers.contains(&metric)) {
             let path = place.clone().key(key);
+            let readers: Vec<String> = readers.iter().map(|reader| format!("{:?}", reader.name())).collect();
+            let metrics = if readers.len() == 1 { "metric" } else { "metrics" };
             let message = format!(
-                "`{path}` is of the metric {:?}, and this is {:?}",
-                reader.name(),
+                "`{path}` is of the {metrics} {}, and this is {:?}",
+                readers.join(", "),
                 metric.name()
             );
             self.conflict(&path, message, "leave it out");
@@ -173,6 +175,10 @@ impl Checker<'_> {
             let message = format!("the metric {:?} needs labels: {needed}", table.name);
             let help = format!("give evaluation.labels, or leave {} out", table.name);
             self.conflict(place, message, &help);
+        } else if table.ignore.is_some() && labels.is_none() {
+            let path = place.clone().key("ignore");
+            let message = format!("`{path}` is a label, and there are no labels");
+            self.conflict(&path, message, "give `labels`, or leave it out");
         }
     }
 
@@ -217,7 +223,8 @@ impl Checker<'_> {
             let message = format!("`{path}` needs the metric {name:?}, which is not evaluated");
             return self.conflict(path, message, &help);
         };
-        if drop.is_none() && table.better == Some(Better::Lower) {
+        let lower = table.better.or(table.metric().map(Metric::better)) == Some(Better::Lower);
+        if drop.is_none() && lower {
             let message = format!("`{path}` demands much of a metric of which less is better");
             self.conflict(path, message, "`accuracy_drop` bounds its loss against the float model");
         }

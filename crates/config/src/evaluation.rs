@@ -22,7 +22,8 @@ pub struct Evaluation {
     #[serde(default)]
     pub unreadable: Unreadable,
     /// The labels of all samples of the set, or of the first `samples` of them. The description of a metric says
-    /// whether it needs labels, and which. The file is an `.npy` or an `.npz`. An `.npz` has a single array, or one
+    /// whether it needs labels, and which. If a sample has several answers, such as one for each token, the array has a
+    /// label for each of them. The file is an `.npy` or an `.npz`. An `.npz` has a single array, or one
     /// that is named after the metric or the output.
     ///
     /// If the labels are classes of images, there are two more forms. With `"folders"`, the class of an image is the index of
@@ -93,8 +94,16 @@ pub struct MetricTable {
     pub output: Option<String>,
     /// The labels of this metric, if they are not those of `[evaluation]`.
     pub labels: Option<LabelPath>,
-    /// For `miou`: the label of pixels that do not count. Default: 255.
-    pub ignore: Option<u32>,
+    /// For `top1`, `top5`, `agreement`, `perplexity` and `miou`: the label of answers or pixels that do not count, such as
+    /// padding. `agreement` then needs labels. Default: 255 for `miou`; for the others, all answers count.
+    #[schemars(range(min = -2147483648i64, max = 4294967295i64))]
+    pub ignore: Option<i64>,
+    /// For `top1`, `top5`, `agreement` and `perplexity`: the axis of the output that has the classes, counted from 0: 1 for
+    /// an output `[1, classes, height, width]`. Default: the last axis, apart from trailing axes of 1.
+    pub axis: Option<u32>,
+    /// For `perplexity`: true if the output has probabilities, that is if the model ends with a softmax, and false if it has
+    /// logits. Absent: logits, but an output that looks like probabilities is an error.
+    pub probabilities: Option<bool>,
     /// For `psnr`: the largest possible number, such as 255. Default: 1.
     #[schemars(range(min = 1e-30, max = 1e30))]
     pub peak: Option<f64>,
@@ -174,25 +183,39 @@ impl MetricTable {
         all.into_iter().filter(|(_, given)| *given).map(|(key, _)| key)
     }
 
-    /// The given settings, each with the metric to which the setting belongs.
-    pub(super) fn given(&self) -> impl Iterator<Item = (&'static str, Metric)> {
-        let all = [
-            ("ignore", self.ignore.is_some(), Metric::Miou),
-            ("peak", self.peak.is_some(), Metric::Psnr),
-            ("score", self.score.is_some(), Metric::Auc),
-            ("group", self.group.is_some(), Metric::Auc),
-            ("boxes", self.boxes.is_some(), Metric::Map),
-            ("scores", self.scores.is_some(), Metric::Map),
-            ("classes", self.classes.is_some(), Metric::Map),
-            ("format", self.format.is_some(), Metric::Map),
-            ("size", self.size.is_some(), Metric::Map),
-            ("overlap", self.overlap.is_some(), Metric::Map),
+    /// The given settings, each with the metrics to which the setting belongs.
+    pub(super) fn given(&self) -> impl Iterator<Item = (&'static str, &'static [Metric])> {
+        let all: [(&'static str, bool, &'static [Metric]); _] = [
+            ("ignore", self.ignore.is_some(), IGNORING),
+            ("axis", self.axis.is_some(), ANSWERING),
+            ("probabilities", self.probabilities.is_some(), &[Metric::Perplexity]),
+            ("peak", self.peak.is_some(), &[Metric::Psnr]),
+            ("score", self.score.is_some(), &[Metric::Auc]),
+            ("group", self.group.is_some(), &[Metric::Auc]),
+            ("boxes", self.boxes.is_some(), &[Metric::Map]),
+            ("scores", self.scores.is_some(), &[Metric::Map]),
+            ("classes", self.classes.is_some(), &[Metric::Map]),
+            ("format", self.format.is_some(), &[Metric::Map]),
+            ("size", self.size.is_some(), &[Metric::Map]),
+            ("overlap", self.overlap.is_some(), &[Metric::Map]),
         ];
         all.into_iter()
             .filter(|(_, given, _)| *given)
-            .map(|(key, _, metric)| (key, metric))
+            .map(|(key, _, metrics)| (key, metrics))
     }
 }
+
+/// The metrics that read an output as answers.
+const ANSWERING: &[Metric] = &[Metric::Top1, Metric::Top5, Metric::Agreement, Metric::Perplexity];
+
+/// The metrics that can leave out a label.
+const IGNORING: &[Metric] = &[
+    Metric::Top1,
+    Metric::Top5,
+    Metric::Agreement,
+    Metric::Perplexity,
+    Metric::Miou,
+];
 
 /// The unit of the number that a command prints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -232,7 +255,8 @@ pub struct Expected {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Drop {
-    /// The limit in percentage points. For `psnr` it is in decibels, and for `auc` and `cosine` in hundredths.
+    /// The limit in percentage points. For `psnr` it is in decibels, and for `auc` and `cosine` in hundredths. For
+    /// `perplexity`, of which less is better, it is how much larger the perplexity may be.
     #[schemars(range(min = 0, max = 100))]
     pub points: f64,
     /// The loss has to be within `points` with this confidence. This means that not only the loss on these samples has to be

@@ -85,6 +85,12 @@ pub struct Config {
     /// paired 95 % confidence interval. The method for the interval depends on the metric: Agresti and Min for metrics that
     /// count correct answers, Student for means over samples, and DeLong for `auc`. For `miou`, `map` and `snr` it is a
     /// bootstrap with 1000 resampled sets and a fixed seed. If there is no method for an interval, the report says so.
+    ///
+    /// The answers to one sample, such as those for the tokens of one text, depend on each other. So if samples have several
+    /// answers, the error of a figure comes from the samples, and not from the answers. Let c_i be what sample i contributes to
+    /// a sum over its n_i answers (right answers, for instance), p = Σ c_i / Σ n_i the figure, and m the number of samples. The
+    /// variance of p is m/(m − 1) · Σ (c_i − p·n_i)² / (Σ n_i)². Percentages have Wilson's interval for as many independent
+    /// answers as would have this variance; changes and `perplexity` have Student's interval with m − 1 degrees of freedom.
     pub evaluation: Option<Evaluation>,
     /// Requirements for the result. If one of them is not met, the exit code is 3. The artifact and the report are written even
     /// then.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use strait_core::{Module, Switches};
 use strait_document::KeyPath;
-use strait_evaluate::{Accuracy, Metric, Proportion, Question};
+use strait_evaluate::{Accuracy, Metric};
 use strait_samples::{Samples, Set};
 use strait_target::Registry;
 
@@ -12,7 +12,9 @@ use crate::{
     artifact::{self, Opened},
     config::{Loaded, types::MetricTable},
     diagnostic::Diagnostic,
-    evaluation::{Side, Subject, doubts, make_judges, notes, whole_of},
+    evaluation::{
+        Changed, FlipsFile, Side, Subject, classes, doubts, flip_judges, make_flips, make_judges, notes, whole_of,
+    },
     failure::{self, codes},
     pipeline::{self, read::read_model},
     session::Session,
@@ -47,6 +49,17 @@ pub struct EvaluationRequest<'a> {
     pub metrics: Vec<(KeyPath, MetricTable)>,
     /// The configuration that the metrics come from. Findings point to its lines, and commands run in its folder.
     pub configuration: Option<&'a Loaded>,
+    /// A `.csv` or `.json` for the answers that the integer model gives otherwise than the float model.
+    pub flips: Option<&'a Path>,
+}
+
+/// What was measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evaluated {
+    /// The figures of all metrics.
+    pub accuracy: Accuracy,
+    /// How many answers changed, if a file of them was asked for.
+    pub flips: Option<Changed>,
 }
 
 impl<'a> EvaluationRequest<'a> {
@@ -62,6 +75,7 @@ impl<'a> EvaluationRequest<'a> {
                 .map(|&metric| (place.clone(), MetricTable::of(metric)))
                 .collect(),
             configuration: None,
+            flips: None,
         }
     }
 
@@ -86,6 +100,7 @@ impl<'a> EvaluationRequest<'a> {
                 Vec::new()
             },
             configuration: Some(loaded),
+            flips: None,
         })
     }
 }
@@ -104,7 +119,7 @@ pub fn eval(
     float: Option<FloatSide<'_>>,
     simulated: Option<SimulatedSide>,
     session: &Session<'_>,
-) -> Result<Accuracy, Stop> {
+) -> Result<Evaluated, Stop> {
     let configuration = request.configuration;
     measured(opened, request, float, simulated, session).map_err(|stop| match configuration {
         Some(loaded) => pipeline::inputs::placed(loaded, stop),
@@ -118,7 +133,7 @@ fn measured(
     float: Option<FloatSide<'_>>,
     simulated: Option<SimulatedSide>,
     session: &Session<'_>,
-) -> Result<Accuracy, Stop> {
+) -> Result<Evaluated, Stop> {
     let inputs = artifact::inputs(opened)?;
     let samples = Samples::open(&request.data, &inputs).map_err(failure::data)?;
     let integer = artifact::plan(opened, session, true)?;
@@ -150,7 +165,20 @@ fn measured(
         folder: request.configuration.map_or(Path::new(""), |loaded| &loaded.folder),
         labels: request.labels,
     };
-    let judges = make_judges(&wanted, &subject)?;
+    let mut judges = make_judges(&wanted, &subject)?;
+    let metrics = judges.len();
+    let flips = request.flips.map(|path| {
+        if float.is_none() {
+            let message = "changed answers are those of another model, and there is none";
+            let finding = Diagnostic::error(codes::EVALUATION, message);
+            return Err(Stop::from(finding.help("give the float model (--model)")));
+        }
+        let (file, compared) = (FlipsFile::new(path)?, make_flips(&wanted, &subject)?);
+        let (more, columns) = flip_judges(compared);
+        judges.extend(more);
+        Ok((file, columns))
+    });
+    let flips = flips.transpose()?;
     let lonely = (wanted.iter()).find(|(_, table)| table.metric().is_some_and(Metric::compares));
     if let Some((_, table)) = lonely.filter(|_| !compares) {
         let message = format!(
@@ -190,23 +218,28 @@ fn measured(
     let beside = [&float, &simulated].map(|side| side.as_ref().map(|(side, _)| side));
     let found = notes(&integer, beside, &judges, &samples, session, "evaluate (integer)")?;
     let [float, simulated] = [&float, &simulated].map(|side| side.as_ref().map(|(_, found)| found.as_slice()));
-    let measures = judges.iter().map(|judge| &judge.measure);
+    let measures = judges.iter().take(metrics).map(|judge| &judge.measure);
     let accuracy = Accuracy::new(measures, samples.count(), &found, float, simulated);
     if let Some(top1) = accuracy.of(Metric::Top1.name())
-        && let Some(count) = top1.float.and_then(|figure| figure.count)
+        && let Some(figure) = top1.float
     {
-        let output = outputs.iter().find(|output| Some(&output.name) == top1.output.as_ref());
-        let classes = output.and_then(Question::of).and_then(Question::classes);
-        let share = Proportion {
-            count,
-            samples: top1.samples,
-        };
-        doubts(share, classes, None)
+        let table = wanted
+            .iter()
+            .map(|(_, table)| table)
+            .find(|table| table.name == top1.name);
+        doubts(top1, figure, classes(top1, table, &outputs), None)
             .0
             .iter()
             .for_each(|doubt| session.remark(doubt));
     }
-    Ok(accuracy)
+    let flips = flips.map(|(file, columns)| {
+        let notes = found.get(metrics..).unwrap_or_default();
+        file.write(&columns, notes, &samples)
+    });
+    Ok(Evaluated {
+        accuracy,
+        flips: flips.transpose()?,
+    })
 }
 
 /// Reads the float model with the same settings with which the artifact's model was read.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{interval::Spread, proportion::Proportion, words::Better};
+use crate::{clusters::ClusteredShare, interval::Spread, proportion::Proportion, words::Better};
 
 /// The measured accuracy of a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,6 +34,9 @@ pub struct Measured {
     pub output: Option<String>,
     /// Number of samples. If several samples share a label, the number of such groups.
     pub samples: u64,
+    /// Number of answers that the figures are about. Absent if each sample has one answer and all of them count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<u64>,
     /// Unit of the figures.
     pub unit: Unit,
     /// Whether higher or lower figures are better.
@@ -117,7 +120,7 @@ pub struct Figure {
     pub value: f64,
     /// The 95 % confidence interval, if there is one.
     pub interval: Option<[f64; 2]>,
-    /// Number of samples that count, if the figure is a percentage of samples.
+    /// Number of samples or answers that count, if the figure is a percentage of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
 }
@@ -152,6 +155,16 @@ impl From<Proportion> for Figure {
         Figure {
             value: share.percent(),
             interval: Some(share.interval()),
+            count: Some(share.count),
+        }
+    }
+}
+
+impl From<ClusteredShare> for Figure {
+    fn from(share: ClusteredShare) -> Figure {
+        Figure {
+            value: share.percent(),
+            interval: share.interval(),
             count: Some(share.count),
         }
     }
@@ -228,6 +241,7 @@ mod tests {
             name: "one".into(),
             output: Some("y".into()),
             samples: 100,
+            answers: None,
             unit,
             better,
             float: Some(Figure::plain(0.5)),

@@ -4,6 +4,8 @@
 //! |---|---|---|
 //! | [`Spread::Counted`] | percentage of right answers | Agresti and Min (2005): half a sample is added to each of the four outcomes (each of the two models is right or wrong), so that a few samples without a difference do not prove that there is none |
 //! | [`Spread::Alike`] | percentage of equal answers | Wilson's interval of that percentage |
+//! | [`Spread::AlikeInClusters`] | percentage of equal answers, of which a sample has several | Wilson's interval for the number of independent answers that would be as certain (`clusters.rs`) |
+//! | [`Spread::Clustered`] | a mean over answers, of which a sample has several | Student's t, with the samples as clusters (`clusters.rs`) |
 //! | [`Spread::Mean`] | mean over samples | Student's t of the differences for each sample |
 //! | [`Spread::Normal`] | a statistic whose variance has a formula | normal |
 //! | [`Spread::Drawn`] | everything else | percentiles of a bootstrap over samples (`resample.rs`) |
@@ -11,7 +13,10 @@
 //! Logarithms are computed by `libm`, which gives the same bits on every machine. All other functions here are
 //! polynomials and square roots.
 
-use crate::proportion::{Paired, Proportion};
+use crate::{
+    clusters::ClusteredShare,
+    proportion::{Paired, Proportion},
+};
 
 /// The distribution of a measured difference. The confidence interval of the difference follows from it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,6 +28,15 @@ pub enum Spread {
     Counted(Paired),
     /// The fraction of samples on which the two models agree. The difference is the percentage of the other samples.
     Alike(Proportion),
+    /// Like `Alike`, for samples that have several answers.
+    AlikeInClusters(ClusteredShare),
+    /// A mean over answers, of which a sample has several. It has Student's t distribution.
+    Clustered {
+        /// Standard error of the mean.
+        error: f64,
+        /// Number of samples.
+        samples: usize,
+    },
     /// The mean over samples of a difference. It has Student's t distribution.
     Mean {
         /// Standard error of the mean.
@@ -58,7 +72,8 @@ impl Spread {
                 let (n, p) = (share.samples as f64, share.percent() / 100.0);
                 (n > 1.0).then(|| 100.0 * (p * (1.0 - p) / n).sqrt())
             }
-            Spread::Mean { error, .. } | Spread::Normal(error) => Some(*error),
+            Spread::AlikeInClusters(share) => share.standard_error(),
+            Spread::Mean { error, .. } | Spread::Clustered { error, .. } | Spread::Normal(error) => Some(*error),
             Spread::Drawn(drawn) => {
                 let n = drawn.len() as f64;
                 let mean = drawn.iter().sum::<f64>() / n;
@@ -84,7 +99,10 @@ impl Spread {
                 let [low, high] = share.interval_at(normal_quantile(p).abs());
                 (share.samples > 0).then_some(if p < 0.5 { low - 100.0 } else { high - 100.0 })
             }
-            Spread::Mean { error, samples } => Some(value + t_quantile(p, samples - 1) * error),
+            Spread::AlikeInClusters(share) => share.quantile(p).map(|end| end - 100.0),
+            Spread::Mean { error, samples } | Spread::Clustered { error, samples } => {
+                Some(value + t_quantile(p, samples.saturating_sub(1)) * error)
+            }
             Spread::Normal(error) => Some(value + normal_quantile(p) * error),
             Spread::Drawn(drawn) => {
                 // The quantile is interpolated linearly between neighbours in the sorted list, as numpy.quantile does
@@ -109,6 +127,8 @@ impl Spread {
             Spread::Unknown => return None,
             Spread::Counted(_) => "paired counts (Agresti and Min)",
             Spread::Alike(_) => "the share's own (Wilson)",
+            Spread::AlikeInClusters(_) => "the share's own (Wilson), samples as clusters",
+            Spread::Clustered { .. } => "paired differences (Student's t), samples as clusters",
             Spread::Mean { .. } => "paired differences (Student's t)",
             Spread::Normal(_) => "paired placements (DeLong)",
             Spread::Drawn(_) => "paired bootstrap over samples, 1000 resamples",

@@ -10,8 +10,11 @@
 mod accuracy;
 #[cfg(feature = "metrics")]
 mod answers;
+mod clusters;
 mod error;
 mod interval;
+#[cfg(feature = "metrics")]
+mod labels;
 #[cfg(feature = "metrics")]
 mod meter;
 #[cfg(feature = "metrics")]
@@ -25,9 +28,12 @@ mod words;
 
 pub use accuracy::{Accuracy, Change, Figure, Measured, PartFigure, Unit};
 #[cfg(feature = "metrics")]
-pub use answers::{Answer, Question};
+pub use answers::{Answers, Question, Scores, positions};
+pub use clusters::ClusteredShare;
 pub use error::EvaluateError;
 pub use interval::Spread;
+#[cfg(feature = "metrics")]
+pub use labels::{Classes, Labels};
 #[cfg(feature = "metrics")]
 pub use meter::{Measure, Meter, MetricFigures, Note, Runs};
 #[cfg(feature = "metrics")]

@@ -1,7 +1,8 @@
 //! The trait of a metric, and its inputs and results.
 //!
 //! A model runs on each sample once. For each sample, a metric keeps a note whose size does not depend on the size of
-//! the outputs: a boolean, a number, or counts for each class. The notes of the float model are made once and used for
+//! the outputs: two counts, a number, or counts for each class. Only the list of changed answers (`--flips`) is longer
+//! the more answers changed. The notes of the float model are made once and used for
 //! every target. Only metrics that compare outputs number by number need the outputs of the two compared models on the
 //! same sample at the same time. Sums of floats are computed in the order of a tensor's elements, and then in the order
 //! of the samples.
@@ -10,9 +11,9 @@ use crate::seen::EvaluatedSample;
 
 use crate::{
     accuracy::{Accuracy, Change, Figure, Measured, PartFigure, Unit},
-    answers::Answer,
+    answers::Answers,
     error::EvaluateError,
-    metrics::Claim,
+    metrics::{Claim, Flipped},
     words::Better,
 };
 
@@ -21,10 +22,17 @@ use crate::{
 pub enum Note {
     /// Nothing is kept, because there was no model to compare with.
     Nothing,
-    /// Whether the sample counts as right.
-    Right(bool),
-    /// The model's answer to the sample.
-    Answer(Answer),
+    /// How many of the model's answers to the sample are right, and how many answers count.
+    Right([u64; 2]),
+    /// The model's only answer to the sample.
+    Answer(Answers),
+    /// How many answers to the sample are those of the float model, and then of the simulation, and how many answers
+    /// count. `None` if there was no comparison.
+    Alike([Option<[u64; 2]>; 2]),
+    /// The sum of a number over the answers to the sample, and how many answers count. The sum may be infinite.
+    Total(f64, u64),
+    /// The answers to the sample that the float model gives otherwise.
+    Flipped(Flipped),
     /// A number, such as a score or an error.
     Number(f64),
     /// The results of comparing the output with the float model's output, and then with the simulation's output. Each
@@ -61,6 +69,8 @@ pub struct MetricFigures {
     pub simulated: Option<Figure>,
     /// See [`Measured::change`].
     pub change: Option<Change>,
+    /// See [`Measured::answers`].
+    pub answers: Option<u64>,
     /// See [`Measured::note`].
     pub note: Option<String>,
     /// See [`Measured::parts`].
@@ -133,6 +143,7 @@ impl Measure {
             name: self.name.clone(),
             output: self.output.clone(),
             samples: (samples / self.meter.group().max(1)) as u64,
+            answers: found.answers,
             unit: self.unit,
             better: self.better,
             float: found.float,

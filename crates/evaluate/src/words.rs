@@ -4,15 +4,26 @@
 strait_document::words! {
     /// A metric that measures the quality of the model's results.
     Metric {
-        /// The percentage of samples with the right answer. The answer is the position of the largest number of the
-        /// output, or the output itself if it is one integer. The label of a sample is its class, counted from 0.
+        /// The percentage of right answers. An answer is the index of the largest number along the axis of the classes,
+        /// which is the last axis of the output unless `axis` names another. Trailing axes of 1 do not count. Each
+        /// position along the other axes has an answer of its own: an output `[1, classes]` has one answer for each
+        /// sample, and `[1, tokens, classes]` has one for each token. If an output has integers, each of them is an
+        /// answer.
+        ///
+        /// A label is a class, counted from 0. Labels have the shape of the answers: `[samples]` if each sample has one
+        /// answer, or else `[samples, tokens]`. Answers with the label `ignore` do not count.
         Top1 = "top1",
-        /// The percentage of samples whose class is among the five largest numbers of the output. Labels are as for
-        /// `top1`.
+        /// The percentage of answers whose label is among the five classes with the largest numbers. Answers and labels
+        /// are as for `top1`.
         Top5 = "top5",
-        /// The percentage of samples with the same answer as the float model, for each output. If an output has several
-        /// integers or truth values, all of them have to be equal.
+        /// The percentage of answers that are those of the float model, for each output. Answers are as for `top1`. With
+        /// `ignore`, answers with this label do not count.
         Agreement = "agreement",
+        /// The perplexity: e to the mean negative logarithm of the probability that the model gives to the label. Lower is
+        /// better. Answers and labels are as for `top1`. The labels have to be shifted already: the label of a position is
+        /// what the model has to predict there. The probabilities are the softmax of the output, or the output itself with
+        /// `probabilities = true`.
+        Perplexity = "perplexity",
         /// The cosine between the output and the float model's, averaged over the samples, for each float output.
         Cosine = "cosine",
         /// The power of the float model's output divided by the power of the error, over all samples and in decibels,
@@ -46,11 +57,20 @@ impl Metric {
     pub fn labels(self) -> Option<&'static str> {
         match self {
             Metric::Top1 | Metric::Top5 => Some("the class of each sample, from 0 on"),
+            Metric::Perplexity => Some("the class of each answer, from 0 on"),
             Metric::Miou => Some("a mask for each sample, with the class of each pixel"),
             Metric::Psnr => Some("a reference for each sample, with as many numbers as the output"),
             Metric::Auc => Some("0 or 1 for each sample"),
             Metric::Map => Some("the boxes of each sample, in a folder of .txt or a .json"),
             Metric::Agreement | Metric::Cosine | Metric::Snr => None,
+        }
+    }
+
+    /// Whether higher or lower figures are better.
+    pub fn better(self) -> Better {
+        match self {
+            Metric::Perplexity => Better::Lower,
+            _ => Better::Higher,
         }
     }
 

@@ -18,6 +18,7 @@ Examples:
   strait eval build/sima --data eval_x.npy --labels eval_y.npy --model model.onnx
   strait eval build/sima --data eval_x.npy --labels eval_y.npy --simulated configs/sima.toml
   strait eval build/sima --data eval_x.npy --metric cosine --metric snr --model model.onnx
+  strait eval build/sima --data eval_x.npy --model model.onnx --flips flips.csv
   strait eval build/sima --evaluation deploy.toml --model model.onnx --allow-commands")]
 pub(crate) struct Eval {
     #[command(flatten)]
@@ -47,6 +48,9 @@ pub(crate) struct Eval {
     /// The configuration that the artifact was made with: also measure its simulation in float
     #[arg(long, value_name = "CONFIG")]
     pub(crate) simulated: Option<PathBuf>,
+    /// Write the answers that the integer model gives otherwise than --model, with margins, to this .csv or .json
+    #[arg(long, value_name = "FILE", requires = "model")]
+    pub(crate) flips: Option<PathBuf>,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,

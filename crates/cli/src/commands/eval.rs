@@ -5,7 +5,7 @@ use std::path::Path;
 use strait_driver::{
     artifact::{self, Opened},
     diagnostic::Diagnostic,
-    eval::{EvaluationRequest, FloatSide, SimulatedSide, eval},
+    eval::{Evaluated, EvaluationRequest, FloatSide, SimulatedSide, eval},
     failure::codes,
     recognise,
     session::Session,
@@ -14,23 +14,28 @@ use strait_driver::{
     targets,
 };
 
-use strait_evaluate::Accuracy;
-
 use crate::{arguments::Eval, console, exit::Exit};
 
 pub(crate) fn run(arguments: &Eval) -> Exit {
-    let accuracy = super::in_session(&arguments.executed.machine, |session| {
+    let evaluated = super::in_session(&arguments.executed.machine, |session| {
         measured(arguments, &session.with_commands(arguments.allow_commands))
     });
     console::made(
-        accuracy,
+        evaluated,
         arguments.json,
-        |accuracy| serde_json::json!({ "accuracy": accuracy }),
-        |accuracy| Shown(accuracy).to_string(),
+        |evaluated| match &evaluated.flips {
+            None => serde_json::json!({ "accuracy": evaluated.accuracy }),
+            Some(flips) => serde_json::json!({ "accuracy": evaluated.accuracy, "flips": flips }),
+        },
+        |evaluated| {
+            let accuracy = Shown(&evaluated.accuracy).to_string();
+            let flips = evaluated.flips.as_ref().map(ToString::to_string);
+            accuracy + &flips.unwrap_or_default()
+        },
     )
 }
 
-fn measured(arguments: &Eval, session: &Session<'_>) -> Result<Accuracy, Stop> {
+fn measured(arguments: &Eval, session: &Session<'_>) -> Result<Evaluated, Stop> {
     let registry = targets::registry([])?;
     let opened = Opened::open(&arguments.executed.artifact, &registry)?;
     let opened = artifact::by(opened, (&arguments.executed.kernels(), true), &registry, session)?;
@@ -57,6 +62,7 @@ fn measured(arguments: &Eval, session: &Session<'_>) -> Result<Accuracy, Stop> {
     if let Some(data) = &arguments.data {
         request.instead(data);
     }
+    request.flips = arguments.flips.as_deref();
     request.labels = arguments.labels.as_deref().or(request.labels);
     eval(&opened, request, float, simulated.transpose()?, session)
 }

@@ -1,8 +1,8 @@
 //! Warns if the float model is so inaccurate that the model, the samples and the labels probably do not belong
 //! together.
 //!
-//! [low, high] is the 95 % confidence interval of the float model's top-1 ([`Proportion::interval`]). With few samples
-//! the interval is wide, so that there is no warning:
+//! [low, high] is the 95 % confidence interval of the float model's top-1. With few samples the interval is wide, so that
+//! there is no warning:
 //!
 //! | condition | warning |
 //! |---|---|
@@ -10,10 +10,10 @@
 //! | low ≤ 100 / classes, and high below the middle between guessing and 100 | the model is no better than guessing; most often the layout, scale or color of the samples is wrong |
 //! | high < `expect_float`, and top-1 at least one point below it | the model is not as good as it should be |
 
-use strait_evaluate::{Measured, Proportion};
+use strait_evaluate::{Figure, Measured, Output, Question};
 
 use crate::{
-    config::types::Expected,
+    config::types::{Expected, MetricTable},
     diagnostic::{Diagnostic, Diagnostics},
     failure::codes,
 };
@@ -42,16 +42,32 @@ pub(crate) fn unexpected(measured: &Measured, expected: Expected) -> Option<Diag
 /// number of samples. Another image decoder or another way of resizing can cause differences of this size.
 const POINTS: f64 = 1.0;
 
-/// Returns warnings for a float model that is right on the fraction `share` of the samples. If the number of classes is
-/// not known, the model is not compared with guessing.
-pub(crate) fn doubts(share: Proportion, classes: Option<usize>, expected: Option<f64>) -> Diagnostics {
-    let [low, high] = share.interval();
-    let right = format!(
-        "the float model is right on {} of {} samples ({:.2} %)",
-        share.count,
-        share.samples,
-        share.percent()
-    );
+/// The number of classes in the output that a metric measured, if it is known.
+pub(crate) fn classes(measured: &Measured, table: Option<&MetricTable>, outputs: &[Output]) -> Option<usize> {
+    let output = outputs
+        .iter()
+        .find(|output| Some(&output.name) == measured.output.as_ref())?;
+    let axis = table.and_then(|table| table.axis).map(|axis| axis as usize);
+    Question::along(output, axis)?.classes()
+}
+
+/// Returns warnings for a float model whose top-1 is `figure`. If it has no interval, or if the number of classes is not
+/// known, the model is not compared with guessing.
+pub(crate) fn doubts(
+    measured: &Measured,
+    figure: Figure,
+    classes: Option<usize>,
+    expected: Option<f64>,
+) -> Diagnostics {
+    let (Some(count), Some([low, high])) = (figure.count, figure.interval) else {
+        return Diagnostics(Vec::new());
+    };
+    let (of, what) = match measured.answers {
+        Some(answers) => (answers, "answers"),
+        None => (measured.samples, "samples"),
+    };
+    let percent = figure.value;
+    let right = format!("the float model is right on {count} of {of} {what} ({percent:.2} %)");
     let interval = format!("the 95 % interval of its accuracy is {low:.2} to {high:.2} %");
     let mut found = Vec::new();
     let mut warn = |code: &str, text: String, help: &str| {
@@ -75,7 +91,7 @@ pub(crate) fn doubts(share: Proportion, classes: Option<usize>, expected: Option
         let help = "look at the preprocessing (layout, scale, color, mean and std), and at the labels";
         warn(codes::GUESSING, text, help);
     }
-    if let Some(expected) = expected.filter(|&expected| high < expected && share.percent() <= expected - POINTS) {
+    if let Some(expected) = expected.filter(|&expected| high < expected && percent <= expected - POINTS) {
         let text = format!("{right}, and {expected} % are expected");
         let help = "look at the preprocessing, and whether the samples are those that the figure was measured on";
         warn(codes::EXPECTED, text, help);
@@ -86,6 +102,26 @@ pub(crate) fn doubts(share: Proportion, classes: Option<usize>, expected: Option
 #[cfg(test)]
 mod tests {
     use super::*;
+    use strait_evaluate::{Better, Proportion, Unit};
+
+    fn warned(count: u64, samples: u64, classes: Option<usize>, expected: Option<f64>) -> Diagnostics {
+        let measured = Measured {
+            name: "top1".into(),
+            output: Some("y".into()),
+            samples,
+            answers: None,
+            unit: Unit::Percent,
+            better: Better::Higher,
+            float: None,
+            integer: None,
+            simulated: None,
+            change: None,
+            note: None,
+            parts: Vec::new(),
+        };
+        let figure = Figure::from(Proportion { count, samples });
+        doubts(&measured, figure, classes, expected)
+    }
 
     #[test]
     fn accuracies_that_are_hardly_meant_are_warned_of() {
@@ -111,11 +147,11 @@ mod tests {
             (49_600, 50_000, 10, Some(99.9), &[]),
             (65, 640, 10, Some(98.75), &[guessing, expected]),
         ] {
-            let found = doubts(Proportion { count, samples }, Some(classes), known);
+            let found = warned(count, samples, Some(classes), known);
             let found: Vec<&str> = found.0.iter().map(|finding| finding.code.as_str()).collect();
             assert_eq!(found, codes, "{count} of {samples}, {classes} classes, {known:?}");
         }
-        let unknown = doubts(Proportion { count: 0, samples: 640 }, None, Some(50.0));
+        let unknown = warned(0, 640, None, Some(50.0));
         assert_eq!(
             unknown
                 .0
@@ -124,7 +160,7 @@ mod tests {
                 .collect::<Vec<_>>(),
             [expected]
         );
-        let text = |count| doubts(Proportion { count, samples: 640 }, Some(10), None).to_string();
+        let text = |count| warned(count, 640, Some(10), None).to_string();
         assert!(
             text(65).contains("no better than guessing") && text(3).contains("guessing one of 10 classes is better")
         );

@@ -6,7 +6,7 @@ use strait_artifact::{CommonParts, DEPLOYMENT_SCHEMA, DeployedInput, Deployment,
 use strait_compile::{Shares, TargetLoops};
 use strait_container::{ArtifactWriter, Digest, Sources, sha256};
 use strait_core::{Elem, Module, Reason, ReasonCode, Rewritten};
-use strait_evaluate::{Accuracy, Metric, Note, Output, Proportion, Question};
+use strait_evaluate::{Accuracy, Metric, Note, Output};
 use strait_execute::PlanOptions;
 use strait_quantize::Observation;
 use strait_samples::{InputSpec, Samples};
@@ -20,7 +20,7 @@ use crate::{
     },
     diagnostic::Diagnostic,
     dialect::expanded,
-    evaluation::{Judge, Side, Subject, doubts, grid, make_judges, notes, unexpected, whole_of},
+    evaluation::{Judge, Side, Subject, classes, doubts, grid, make_judges, notes, unexpected, whole_of},
     failure::{self, codes},
     report::{self, DataReport, Report},
     sanity::{self, Reference},
@@ -470,7 +470,6 @@ fn float_notes(
     )
     .map_err(|stop| inputs::placed(loaded, stop))?;
     let expected = (loaded.config.evaluation.as_ref()).and_then(|evaluation| evaluation.expect_float);
-    let classes = |output: &Output| Question::of(output).and_then(Question::classes);
     let outputs = float.outputs();
     for (Judge { measure, .. }, notes) in evaluation.judges.iter().zip(&notes) {
         let table = evaluation.metrics.iter().find(|(_, table)| table.name == measure.name);
@@ -484,15 +483,10 @@ fn float_notes(
             return Err(inputs::placed(loaded, finding.about(place).into()));
         }
         if measure.name == Metric::Top1.name()
-            && let Some((count, samples)) = measured
-                .integer
-                .and_then(|figure| Some((figure.count?, measured.samples)))
+            && let Some(figure) = measured.integer
         {
-            let classes = outputs
-                .iter()
-                .find(|output| Some(&output.name) == measure.output.as_ref())
-                .and_then(classes);
-            let doubts = doubts(Proportion { count, samples }, classes, expected);
+            let classes = classes(&measured, table.map(|(_, table)| table), &outputs);
+            let doubts = doubts(&measured, figure, classes, expected);
             let doubts = inputs::at(loaded, &["evaluation", "labels"], doubts);
             doubts.0.iter().for_each(|doubt| session.remark(doubt));
         }

@@ -50,6 +50,11 @@ impl Display for Shown<'_, Accuracy> {
             writeln!(f, "  {} of {output} by part: {}", metric.name, parts.join(", "))?;
         }
         for metric in &accuracy.metrics {
+            if let Some(answers) = metric.answers.filter(|&answers| answers != metric.samples) {
+                let output = metric.output.as_deref().unwrap_or_default();
+                let answers = table::count(answers as usize, "answer");
+                writeln!(f, "  {} of {output} is over {answers}", metric.name)?;
+            }
             if let Some(note) = &metric.note {
                 writeln!(f, "  {}: {note}", metric.name)?;
             }
@@ -115,6 +120,7 @@ mod tests {
             name: "one".into(),
             output: Some("y".into()),
             samples: 640,
+            answers: None,
             unit: Unit::Percent,
             better: Better::Higher,
             float: Some(share(632).into()),

@@ -151,6 +151,7 @@ impl Meter for Miou {
         });
         let integer = figure(runs.integer);
         MetricFigures {
+            answers: None,
             parts: Vec::new(),
             float: runs.float.and_then(figure),
             integer,

@@ -1,6 +1,7 @@
 //! Prepares metrics from their keys in the configuration: finds the outputs and opens the labels. If an output or
 //! labels that a metric needs are missing, the error names the key at fault.
 
+mod answers;
 mod map;
 
 use std::{path::Path, time::Duration};
@@ -8,8 +9,9 @@ use std::{path::Path, time::Duration};
 use strait_core::Module;
 use strait_document::{KeyPath, nearest};
 use strait_evaluate::{
-    Better, ConcatenatedParts, Measure, Meter, Metric, Output, Question, Unit,
-    metrics::{Agreement, Auc, Layout, Miou, Nearness, Of, Own, Psnr, Score, Top},
+    ConcatenatedParts, Measure, Meter, Metric, Output, Question, Unit,
+    metrics::{Auc, Layout, Miou, Nearness, Of, Own, Psnr, Score},
+    positions,
 };
 use strait_samples::{Array, DataError, InputSpec, LabelCount, Samples, label_array, labels_by_name};
 
@@ -21,7 +23,7 @@ use crate::{
     table,
 };
 
-use super::command::Command;
+use super::{command::Command, flips::Compared};
 
 /// How many seconds a command may take if the configuration sets no limit.
 const SECONDS: u64 = 600;
@@ -60,6 +62,51 @@ pub(crate) fn make_judges(wanted: &[(KeyPath, MetricTable)], subject: &Subject<'
     Ok(judges)
 }
 
+/// Prepares the list of changed answers for each output that the metrics in `wanted` read as answers, or for each output
+/// that can be read so if no metric does. Labels come from the first metric of the output that has some.
+///
+/// # Errors
+/// As for [`make_judges`]; also if no output can be read as answers.
+pub(crate) fn make_flips(wanted: &[(KeyPath, MetricTable)], subject: &Subject<'_>) -> Result<Vec<Compared>, Stop> {
+    let reads = |metric| {
+        use Metric::{Agreement, Perplexity, Top1, Top5};
+        [Top1, Top5, Perplexity, Agreement]
+            .iter()
+            .position(|&one| one == metric)
+    };
+    let mut tables: Vec<(usize, KeyPath, MetricTable)> = (wanted.iter())
+        .filter_map(|(place, table)| Some((table.metric().and_then(reads)?, place.clone(), table.clone())))
+        .collect();
+    if tables.is_empty() {
+        let place = KeyPath::of(&["evaluation", "metrics"]);
+        tables.push((0, place, MetricTable::of(Metric::Agreement)));
+    }
+    // Metrics with labels come first.
+    tables.sort_by_key(|(order, ..)| *order);
+    let mut all: Vec<Compared> = Vec::new();
+    for (_, place, table) in &tables {
+        let one = One { place, table, subject };
+        let indices = match table.metric() {
+            Some(Metric::Agreement) => one.answering(),
+            _ => one.output().map(|index| vec![index]),
+        };
+        for index in indices? {
+            let Some(output) = subject
+                .outputs
+                .get(index)
+                .filter(|_| all.iter().all(|one| one.flips.index != index))
+            else {
+                continue;
+            };
+            let flips = one.flips(index, output).map_err(|stop| about(stop, place))?;
+            let positions = positions(output, table.axis.map(|axis| axis as usize));
+            all.push(Compared { flips, positions });
+        }
+    }
+    all.sort_by_key(|one| one.flips.index);
+    Ok(all)
+}
+
 /// Adds the metric's key to findings that have none.
 fn about(stop: Stop, place: &KeyPath) -> Stop {
     match stop {
@@ -93,7 +140,7 @@ impl One<'_> {
         };
         match metric {
             Metric::Map => return Ok(whole(self.map()?)),
-            Metric::Agreement => self.of_each(|output| Question::of(output).is_some()),
+            Metric::Agreement => self.answering(),
             Metric::Cosine | Metric::Snr => self.of_each(|output| output.elem.is_float()),
             _ => Ok(vec![self.output()?]),
         }?
@@ -105,6 +152,11 @@ impl One<'_> {
             })
         })
         .collect()
+    }
+
+    /// The indices of the outputs that `agreement` measures.
+    fn answering(&self) -> Result<Vec<usize>, Stop> {
+        self.of_each(|output| Question::of(output).is_some())
     }
 
     /// Prepares a metric that a command computes.
@@ -187,14 +239,11 @@ impl One<'_> {
         let Some(output) = self.subject.outputs.get(index) else {
             return Err(Stop::Defect("an output is lost".into()));
         };
-        let name = output.name.clone();
         let (unit, meter): (Unit, Box<dyn Meter>) = match metric {
             Metric::Top1 => (Unit::Percent, Box::new(self.top(index, output, 1)?)),
             Metric::Top5 => (Unit::Percent, Box::new(self.top(index, output, 5)?)),
-            Metric::Agreement => {
-                let question = Question::of(output).ok_or_else(|| no_answer(metric.name(), output))?;
-                (Unit::Percent, Box::new(Agreement { index, name, question }))
-            }
+            Metric::Agreement => (Unit::Percent, Box::new(self.agreement(index, output)?)),
+            Metric::Perplexity => (Unit::Points, Box::new(self.perplexity(index, output)?)),
             Metric::Cosine => (Unit::Number, Box::new(self.nearness(index, output, Of::Cosine)?)),
             Metric::Snr => (Unit::Decibel, Box::new(self.nearness(index, output, Of::Snr)?)),
             Metric::Miou => (Unit::Percent, Box::new(self.miou(index, output)?)),
@@ -206,7 +255,7 @@ impl One<'_> {
             name: self.table.name.clone(),
             output: Some(output.name.clone()),
             unit,
-            better: Better::Higher,
+            better: metric.better(),
             meter,
         })
     }
@@ -257,31 +306,6 @@ impl One<'_> {
         about(failure::data(error).into(), &self.labels_key())
     }
 
-    fn top(&self, index: usize, output: &Output, most: usize) -> Result<Top, Stop> {
-        let question = Question::of(output).ok_or_else(|| no_answer(&self.table.name, output))?;
-        if most > 1 && question.classes().is_none_or(|classes| classes <= most) {
-            let message = format!(
-                "{} needs an output with more than {most} classes; {:?} has {}",
-                self.table.name,
-                output.name,
-                question
-                    .classes()
-                    .map_or("the class itself".to_owned(), |classes| classes.to_string())
-            );
-            return Err(self.refused(message));
-        }
-        let labels = self.classes(output, 1)?;
-        check_labels(&labels, question, output).map_err(|stop| about(stop, &self.labels_key()))?;
-        let name = output.name.clone();
-        Ok(Top {
-            index,
-            name,
-            question,
-            most,
-            labels,
-        })
-    }
-
     fn nearness(&self, index: usize, output: &Output, of: Of) -> Result<Nearness, Stop> {
         if output.elem.is_float() {
             let name = output.name.clone();
@@ -317,7 +341,7 @@ impl One<'_> {
             let help = "resize the masks, or name another `output` in [[evaluation.metric]]";
             error(message, self.labels_key()).note(wanted).help(help)
         })?;
-        let ignore = self.table.ignore.unwrap_or(255).into();
+        let ignore = self.table.ignore.unwrap_or(255);
         let name = output.name.clone();
         Ok(Miou {
             index,
@@ -411,36 +435,4 @@ impl One<'_> {
 /// Makes the error for a wrong value of a key, or for wrong data that the key names.
 fn error(message: String, key: KeyPath) -> Diagnostic {
     Diagnostic::error(codes::EVALUATION, message).about(key)
-}
-
-/// The error for an output that the metric cannot read as an answer.
-fn no_answer(metric: &str, output: &Output) -> Diagnostic {
-    let message = format!(
-        "{metric} needs an output with a number for each class; {:?} has {}",
-        output.name,
-        output.count()
-    );
-    Diagnostic::error(codes::EVALUATION, message).help("`cosine`, `snr` and `psnr` judge outputs of real numbers")
-}
-
-/// Checks that every label is one of the model's classes, if their number is known.
-fn check_labels(labels: &[u32], question: Question, output: &Output) -> Result<(), Stop> {
-    let classes = match question {
-        Question::Scores(classes) => classes,
-        Question::Class => return Ok(()),
-        Question::Numbers(count) => {
-            let message = format!(
-                "a label is one class, and the output {:?} holds {count} integers or truth values",
-                output.name
-            );
-            let finding = Diagnostic::error(codes::EVALUATION, message);
-            return Err(finding.help("leave the labels out: what agrees can be measured").into());
-        }
-    };
-    let mut labels = labels.iter().enumerate();
-    (labels.find(|(_, label)| **label as usize >= classes)).map_or(Ok(()), |(sample, label)| {
-        let message = format!("label {sample} is {label}, and the model has {classes} classes");
-        let finding = Diagnostic::error(codes::EVALUATION, message);
-        Err(finding.help("classes count from 0").into())
-    })
 }

@@ -132,6 +132,7 @@ impl Meter for Map {
         };
         let change = value(&integer, None) - value(&float, None);
         MetricFigures {
+            answers: None,
             change: change.is_finite().then(|| Change::new(change, of_change)),
             float: figure(&float, of_float),
             integer: figure(&integer, of_integer),
