@@ -10,7 +10,8 @@ use strait_core::text::random::SplitMix64;
 use strait_core::text::{PrintOptions, parse, print};
 use strait_core::verifier::verify;
 use strait_core::{
-    DataId, Elem, Module, NodeId, Origin, ParameterCodes, Placement, Port, QuantParams, QuantTable, ReasonCode,
+    CodesOrigin, DataId, Elem, Module, NodeId, Origin, ParameterCodes, Placement, Port, QuantParams, QuantTable,
+    ReasonCode,
 };
 use strait_driver::config::{self, Override};
 use strait_driver::session::{Session, Silent};
@@ -78,7 +79,10 @@ fn a_model_that_comes_with_all_grids_and_codes_becomes_the_same_integers_without
                 }
                 let given = &constraints.given[&(config.node, config.port)];
                 assert_eq!(table.params(id), Some(given.params.clone()), "{case}");
-                let codes = given.codes.map(|data| ParameterCodes { data, given: true });
+                let codes = given.codes.map(|data| ParameterCodes {
+                    data,
+                    origin: CodesOrigin::Given,
+                });
                 assert_eq!(table.codes(id), codes, "{case}");
                 assert_eq!(table.baked(config.node, config.port), given.codes, "{case}");
                 parameters += usize::from(codes.is_some());

@@ -67,8 +67,8 @@ pub use op::{Op, Term};
 pub use pass::PassError;
 pub use patch::{Applied, NewNode, Patch, PatchError, Source};
 pub use quant::{
-    Derivation, FloatFormat, Granularity, Grid, IllegalMove, Move, Origin, ParameterCodes, Parts, Policy, Port,
-    QuantConfig, QuantParams, QuantTable, Reading, Scheme, SchemeError, State,
+    CodesOrigin, Derivation, FloatFormat, Granularity, Grid, IllegalMove, Move, Origin, ParameterCodes, Parts, Policy,
+    Port, QuantConfig, QuantParams, QuantTable, Reading, Scheme, SchemeError, State,
 };
 pub use reason::{Reason, refused};
 pub use reason_code::ReasonCode;

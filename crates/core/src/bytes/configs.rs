@@ -9,8 +9,8 @@ use super::{ABSENT, BytesError};
 use crate::graph::Graph;
 use crate::ids::{ConfigId, NodeId};
 use crate::quant::{
-    Derivation, Entry, FloatFormat, Granularity, Grid, Origin, Parameter, ParameterCodes, Policy, Port, QuantTable,
-    Scheme, Standing, State,
+    CodesOrigin, Derivation, Entry, FloatFormat, Granularity, Grid, Origin, Parameter, ParameterCodes, Policy, Port,
+    QuantTable, Scheme, Standing, State,
 };
 use strait_requantize::Rounding;
 
@@ -84,7 +84,7 @@ impl Encoder<'_> {
         let (tag, data) = match entry.parameter {
             Parameter::Real => (0, None),
             Parameter::Given(data) => (1, Some(data)),
-            Parameter::Baked(codes) => (2 + u8::from(codes.given), Some(codes.data)),
+            Parameter::Baked(codes) => (tag_of(codes.origin), Some(codes.data)),
         };
         w.u8(tag);
         if let Some(data) = data {
@@ -171,15 +171,19 @@ impl<'a> Decoder<'a> {
         })
     }
 
+    fn baked(&self, r: &mut Reader<'a>, origin: CodesOrigin) -> Read<Parameter> {
+        let data = self.data(r)?;
+        Ok(Parameter::Baked(ParameterCodes { data, origin }))
+    }
+
     fn parameter(&self, r: &mut Reader<'a>) -> Read<Parameter> {
         let (at, what) = (r.at, "whether a config is baked");
         Ok(match r.u8(what)? {
             0 => Parameter::Real,
             1 => Parameter::Given(self.data(r)?),
-            tag @ (2 | 3) => Parameter::Baked(ParameterCodes {
-                data: self.data(r)?,
-                given: tag == 3,
-            }),
+            2 => self.baked(r, CodesOrigin::Rounded)?,
+            3 => self.baked(r, CodesOrigin::Given)?,
+            4 => self.baked(r, CodesOrigin::Optimised)?,
             other => return Err(BytesError::malformed(what, at, other)),
         })
     }
@@ -257,5 +261,14 @@ fn granularity(r: &mut Reader<'_>) -> Read<Granularity> {
             size: block(r)?.get(),
         }),
         other => Err(BytesError::malformed(what, at, other)),
+    }
+}
+
+/// The tag of a baked parameter.
+fn tag_of(origin: CodesOrigin) -> u8 {
+    match origin {
+        CodesOrigin::Rounded => 2,
+        CodesOrigin::Given => 3,
+        CodesOrigin::Optimised => 4,
     }
 }

@@ -89,14 +89,26 @@ impl Derivation {
     }
 }
 
+named! {
+    /// Who chose the codes of a parameter.
+    CodesOrigin {
+        /// Each element was rounded to the nearest code.
+        Rounded = "rounded",
+        /// An optimisation chose the codes from samples. If the grid changes, the codes are made anew.
+        Optimised = "optimised",
+        /// The model or a calibration record gives the codes. Then the codes cannot change, and neither can the grids
+        /// on which they depend.
+        Given = "given",
+    }
+}
+
 /// The constant with the codes of a parameter. It has the shape of the parameter and the type of the scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParameterCodes {
     /// The constant with the codes.
     pub data: DataId,
-    /// True if the model or a calibration record gives the codes. Then the codes cannot change, and neither can the
-    /// grids on which they depend.
-    pub given: bool,
+    /// Who chose the codes.
+    pub origin: CodesOrigin,
 }
 
 /// The quantization of one operand or result of a node, or of one input or output of the graph.
@@ -137,9 +149,11 @@ pub enum Move {
     MasteredBy(Derivation),
     /// Store codes that the model or a calibration record gives for the parameter. `Bake` then uses these codes.
     Give(DataId),
-    /// Record the codes to which the parameter was converted.
+    /// Record the codes to which the parameter was converted, by rounding each element.
     Bake(DataId),
-    /// Undo `Bake`. Codes that the model or a calibration record gives are kept.
+    /// Record the codes to which an optimisation converted the parameter.
+    Choose(DataId),
+    /// Undo `Bake` or `Choose`. Codes that the model or a calibration record gives are kept.
     Unbake,
     /// Exclude the config from quantization.
     Dequantize,
@@ -157,7 +171,7 @@ impl Move {
             Move::DominatedBy(_) => "overlapped",
             Move::MasteredBy(_) => "passive",
             Move::Give(_) => "one of given codes",
-            Move::Bake(_) => "baked",
+            Move::Bake(_) | Move::Choose(_) => "baked",
             Move::Unbake => "what it was before it was baked",
             Move::Dequantize => "float",
             Move::Restore => "what it was before",

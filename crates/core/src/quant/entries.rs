@@ -1,6 +1,6 @@
 //! Converts a table of configs to plain data and back, for the text form, IR bytes and reports.
 
-use super::config::{Derivation, Grid, Move, ParameterCodes, QuantConfig, State};
+use super::config::{CodesOrigin, Derivation, Grid, Move, ParameterCodes, QuantConfig, State};
 use super::port::Port;
 use super::scheme::Scheme;
 use super::table::{IllegalMove, QuantTable};
@@ -173,9 +173,13 @@ impl QuantTable {
             let (given, baked) = match entry.parameter {
                 Parameter::Real => (None, None),
                 Parameter::Given(data) => (Some(data), None),
-                Parameter::Baked(codes) => (Some(codes.data).filter(|_| codes.given), Some(codes.data)),
+                Parameter::Baked(codes) => match codes.origin {
+                    CodesOrigin::Rounded => (None, Some(Move::Bake(codes.data))),
+                    CodesOrigin::Optimised => (None, Some(Move::Choose(codes.data))),
+                    CodesOrigin::Given => (Some(codes.data), Some(Move::Bake(codes.data))),
+                },
             };
-            let moves = [given.map(Move::Give), baked.map(Move::Bake)];
+            let moves = [given.map(Move::Give), baked];
             for request in moves.into_iter().flatten() {
                 step(&mut table, at, request)?;
             }

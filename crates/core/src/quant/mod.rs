@@ -14,7 +14,7 @@ mod scheme;
 mod sets;
 mod table;
 
-pub use config::{Derivation, Grid, Move, Origin, ParameterCodes, QuantConfig, State};
+pub use config::{CodesOrigin, Derivation, Grid, Move, Origin, ParameterCodes, QuantConfig, State};
 pub use entries::{Entry, EntryError, Parameter, Standing};
 pub use params::{Parts, QuantParams, Reading};
 pub use policy::{FloatFormat, Granularity, Policy};

@@ -14,7 +14,7 @@
 //! date. Cycles of dominations or derivations are refused. A grid that the model or a calibration record gives is
 //! pinned. A grid cannot change while there are codes that depend on it; they have to be removed first.
 
-use super::config::{Derivation, Grid, Move, Origin, ParameterCodes, QuantConfig, State};
+use super::config::{CodesOrigin, Derivation, Grid, Move, Origin, ParameterCodes, QuantConfig, State};
 use super::params::QuantParams;
 use super::policy::Granularity;
 use super::port::Port;
@@ -297,7 +297,7 @@ impl QuantTable {
             let one = ids[0].and_then(|id| seen(self, id));
             match (one, ids[1].and_then(|id| seen(other, id))) {
                 (Some((one, Some(a))), Some((another, Some(b)))) => {
-                    one != another || a.given != b.given || !same(&a.data, &b.data)
+                    one != another || a.origin != b.origin || !same(&a.data, &b.data)
                 }
                 (one, another) => one != another,
             }
@@ -355,10 +355,17 @@ impl QuantTable {
                     config.derivation = Some(derivation);
                 });
             }
-            Move::Give(data) => self.hold(id, ParameterCodes { data, given: true }),
-            Move::Bake(data) => {
+            Move::Give(data) => {
+                let origin = CodesOrigin::Given;
+                self.hold(id, ParameterCodes { data, origin });
+            }
+            Move::Bake(data) | Move::Choose(data) => {
+                let origin = match request {
+                    Move::Choose(_) => CodesOrigin::Optimised,
+                    _ => CodesOrigin::Rounded,
+                };
                 if self.codes(id).is_none() {
-                    self.hold(id, ParameterCodes { data, given: false });
+                    self.hold(id, ParameterCodes { data, origin });
                 }
                 self.write(id, |config| {
                     config.state = match config.state {
@@ -368,7 +375,7 @@ impl QuantTable {
                 });
             }
             Move::Unbake => {
-                if self.codes(id).is_some_and(|codes| !codes.given) {
+                if self.codes(id).is_some_and(|codes| codes.origin != CodesOrigin::Given) {
                     self.release(id);
                 }
                 self.write(id, |config| {
@@ -444,7 +451,8 @@ impl QuantTable {
                 ensure(self.codes(id).is_none(), GIVEN)?;
                 ensure(state == State::Passive || pinned(id), Some("its grid was not given"))
             }
-            Move::Bake(data) => {
+            Move::Choose(_) if self.codes(id).is_some() => Err(GIVEN),
+            Move::Bake(data) | Move::Choose(data) => {
                 ensure(matches!(state, State::Activated | State::Passive), None)?;
                 ensure(self.codes(id).is_none_or(|codes| codes.data == *data), GIVEN)
             }

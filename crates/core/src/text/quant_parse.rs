@@ -3,7 +3,7 @@
 use super::cursor::{Parsed, Parser};
 use super::error::{TextError, TextFault};
 use super::lexer::Token;
-use super::quant_print::{CODES, GIVEN_CODES, scheme_text};
+use super::quant_print::{CODES, GIVEN_CODES, OPTIMISED_CODES, scheme_text};
 use super::syntax::{Config, Name, NamedPort, Quant, Written};
 use crate::attribute::{Attribute, Field};
 use crate::elem::Elem;
@@ -11,8 +11,8 @@ use crate::graph::Graph;
 use crate::ids::{ConfigId, DataId, NodeId, Symbol};
 use crate::names::Names;
 use crate::quant::{
-    Derivation, Entry, FloatFormat, Granularity, Grid, Origin, Parameter, ParameterCodes, Policy, Port, QuantTable,
-    Scheme, Standing, State,
+    CodesOrigin, Derivation, Entry, FloatFormat, Granularity, Grid, Origin, Parameter, ParameterCodes, Policy, Port,
+    QuantTable, Scheme, Standing, State,
 };
 use std::collections::BTreeMap;
 use strait_requantize::Rounding;
@@ -35,18 +35,24 @@ impl Parser<'_> {
         let scheme = self.scheme()?;
         let float = self.eat_word(State::Float.name())?;
         let (standing, baked) = self.standing()?;
-        let given = self.key(GIVEN_CODES)?;
-        let codes = given || baked;
-        if codes && !given && !self.key(CODES)? {
-            return self.unexpected("`codes=` or `given_codes=` of a baked config");
-        }
+        let origin = if self.key(GIVEN_CODES)? {
+            Some(CodesOrigin::Given)
+        } else if !baked {
+            None
+        } else if self.key(OPTIMISED_CODES)? {
+            Some(CodesOrigin::Optimised)
+        } else if self.key(CODES)? {
+            Some(CodesOrigin::Rounded)
+        } else {
+            return self.unexpected("`codes=`, `optimised_codes=` or `given_codes=` of a baked config");
+        };
         Ok(Config {
             place,
             scheme,
             float,
             standing,
             baked,
-            codes: codes.then(|| Ok((self.global()?, given))).transpose()?,
+            codes: origin.map(|origin| Ok((self.global()?, origin))).transpose()?,
         })
     }
 
@@ -264,11 +270,11 @@ pub(super) fn build(
         };
         let codes = config
             .codes
-            .map(|(name, given)| Ok((tensor(&name)?, given)))
+            .map(|(name, origin)| Ok((tensor(&name)?, origin)))
             .transpose()?;
         let parameter = match codes {
             None => Parameter::Real,
-            Some((data, given)) if config.baked => Parameter::Baked(ParameterCodes { data, given }),
+            Some((data, origin)) if config.baked => Parameter::Baked(ParameterCodes { data, origin }),
             Some((data, _)) => Parameter::Given(data),
         };
         entries.push(Entry {

@@ -5,11 +5,15 @@ use super::spell::{grid, word_or_string};
 use crate::graph::Graph;
 use crate::ids::{ConfigId, DataId, NodeId};
 use crate::module::Module;
-use crate::quant::{Derivation, Entry, Granularity, Parameter, ParameterCodes, Policy, Scheme, Standing, State};
+use crate::quant::{
+    CodesOrigin, Derivation, Entry, Granularity, Parameter, ParameterCodes, Policy, Scheme, Standing, State,
+};
 use std::collections::BTreeMap;
 
 /// The key before the codes to which a parameter was converted.
 pub(super) const CODES: &str = "codes";
+/// The key before codes that an optimisation chose.
+pub(super) const OPTIMISED_CODES: &str = "optimised_codes";
 /// The key before codes that the model or a calibration record gives, if the parameter has not been converted to them
 /// yet.
 pub(super) const GIVEN_CODES: &str = "given_codes";
@@ -88,10 +92,15 @@ fn parameter(parameter: &Parameter, labels: &Labels) -> String {
     let label = |data: DataId| labels.data(data).map_or_else(|| data.to_string(), str::to_owned);
     match *parameter {
         Parameter::Real => String::new(),
-        Parameter::Given(data) | Parameter::Baked(ParameterCodes { data, given: true }) => {
-            format!(" {GIVEN_CODES}={}", label(data))
+        Parameter::Given(data) => format!(" {GIVEN_CODES}={}", label(data)),
+        Parameter::Baked(ParameterCodes { data, origin }) => {
+            let key = match origin {
+                CodesOrigin::Rounded => CODES,
+                CodesOrigin::Optimised => OPTIMISED_CODES,
+                CodesOrigin::Given => GIVEN_CODES,
+            };
+            format!(" {key}={}", label(data))
         }
-        Parameter::Baked(ParameterCodes { data, given: false }) => format!(" {CODES}={}", label(data)),
     }
 }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::quant::{Port, State};
+use crate::quant::{CodesOrigin, Port, State};
 use crate::{ConfigId, NodeId};
 
 /// A module with every kind of config, spelled as it is printed.
@@ -53,8 +53,8 @@ fn configs_read_and_print_as_themselves() {
             .unwrap()
     };
     assert_eq!(
-        [codes(0, 1), codes(0, 2), codes(2, 1)].map(|codes| codes.given),
-        [true, false, true]
+        [codes(0, 1), codes(0, 2), codes(2, 1)].map(|codes| codes.origin),
+        [CodesOrigin::Given, CodesOrigin::Rounded, CodesOrigin::Given]
     );
     assert_eq!(table.baked(NodeId::new(0), Port::Operand(2)), Some(codes(0, 2).data));
     assert_eq!(table.baked(NodeId::new(2), Port::Operand(1)), None);

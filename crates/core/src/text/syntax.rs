@@ -4,7 +4,7 @@ use super::error::{Position, TextError, TextFault};
 use crate::addend::Addend;
 use crate::attribute::Attribute;
 use crate::elem::Elem;
-use crate::quant::{Grid, Port, QuantParams, Scheme};
+use crate::quant::{CodesOrigin, Grid, Port, QuantParams, Scheme};
 use crate::reason::Reason;
 use crate::stage::Stage;
 use strait_requantize::Requantization;
@@ -146,7 +146,7 @@ pub(super) struct Config {
     pub(super) baked: bool,
     /// The name of the constant with the codes of the parameter, and whether the model or a calibration record gives
     /// the codes.
-    pub(super) codes: Option<(Name, bool)>,
+    pub(super) codes: Option<(Name, CodesOrigin)>,
 }
 
 /// A [`Standing`](crate::quant::Standing) before names are looked up.

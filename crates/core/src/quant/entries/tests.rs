@@ -41,6 +41,7 @@ fn any_move() -> impl Strategy<Value = (ConfigId, Move)> {
         2 => (id(), 0u8..20).prop_map(|(of, bits)| Move::MasteredBy(Derivation::Shifted(of, bits))),
         2 => (id(), id()).prop_map(|(one, other)| Move::MasteredBy(Derivation::Product(one, other))),
         2 => data().prop_map(Move::Bake),
+        1 => data().prop_map(Move::Choose),
         1 => data().prop_map(Move::Give),
         1 => Just(Move::Unbake),
         1 => Just(Move::Dequantize),
@@ -161,7 +162,7 @@ fn entries_that_are_no_table_are_refused_with_their_position() {
     let baked = Entry {
         parameter: Parameter::Baked(ParameterCodes {
             data: DataId::new(0),
-            given: false,
+            origin: CodesOrigin::Rounded,
         }),
         ..entry(0, Standing::Initial)
     };

@@ -340,7 +340,7 @@ fn given_codes_are_pinned_with_their_grid_and_are_what_bake_takes() {
         table.codes(id),
         Some(ParameterCodes {
             data: given,
-            given: true
+            origin: CodesOrigin::Given
         })
     );
     // The codes of a bias hold the grids from which the grid of the bias is derived.
