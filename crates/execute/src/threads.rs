@@ -77,7 +77,8 @@ impl Threads {
         self.pool.as_ref().map_or(1, |pool| pool.current_num_threads())
     }
 
-    pub(crate) fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+    /// Runs `work` in this pool.
+    pub fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         match &self.pool {
             Some(pool) => pool.install(work),
             None => strait_kernels::alone(work),

@@ -15,6 +15,7 @@
 use crate::codes::{How, codes};
 use crate::error::LowerError;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use strait_core::{
     ConfigId, DataId, Derivation, Failure, Graph, Module, Move, Node, NodeId, Port, QuantParams, ReasonCode, Scheme,
     State, TensorData, refused,
@@ -30,6 +31,20 @@ pub struct Baked {
     made: BTreeMap<Want, DataId>,
     /// For each tensor that has a grid in the model: this grid.
     own: BTreeMap<DataId, QuantParams>,
+    /// The parameters that an optimisation has chosen, by node.
+    chosen: BTreeMap<NodeId, Chosen>,
+}
+
+/// The parameters that an optimisation has chosen for a node. They are used only while the weights have the grid for which
+/// they were chosen. On any other grid, the model's own parameters are rounded as usual.
+#[derive(Clone, Debug)]
+pub struct Chosen {
+    /// The grid of the weights.
+    pub grid: Arc<QuantParams>,
+    /// The codes of the weights on this grid. `None` if each weight is rounded to the nearest code.
+    pub weights: Option<DataId>,
+    /// The bias as real numbers, in place of the model's. `None` if the model's bias is used.
+    pub bias: Option<DataId>,
 }
 
 impl Baked {
@@ -39,6 +54,14 @@ impl Baked {
             own,
             ..Baked::default()
         }
+    }
+
+    /// Uses these parameters for a node from now on, or the model's own if there are none.
+    pub fn choose(&mut self, node: NodeId, chosen: Option<Chosen>) {
+        match chosen {
+            Some(chosen) => self.chosen.insert(node, chosen),
+            None => self.chosen.remove(&node),
+        };
     }
 
     /// Removes the codes that no config uses any more. They are removed from the module's pool of tensors too.
@@ -124,6 +147,24 @@ pub(crate) fn bake_nodes(
     }
 }
 
+/// Bakes the parameters of one node anew, because other parameters were chosen for it.
+///
+/// # Errors
+/// [`LowerError::Nodes`] if a parameter does not fit its type.
+pub fn rebake(module: &mut Module, spec: &TargetSpec, known: &mut Baked, node: NodeId) -> Result<(), LowerError> {
+    let count = module.main().node(node).map_or(0, |node| node.inputs.len());
+    for index in 0..count {
+        let table = &mut module.main_mut().quant;
+        if let Some(id) = table.id(node, Port::Operand(index))
+            && table.baked(node, Port::Operand(index)).is_some()
+        {
+            let done = table.transition(id, Move::Unbake);
+            done.map_err(|refused| LowerError::Ours(refused.to_string()))?;
+        }
+    }
+    bake_nodes(module, spec, known, [node])
+}
+
 /// Rounds the parameters of a node to codes. These are the constant operands with a grid that are not baked yet. Codes
 /// that were given from outside are used without a change. Codes belong to a config, so if two nodes read the same
 /// value on different grids, the value has different codes for these nodes. If a parameter fails, the parameters before
@@ -151,17 +192,18 @@ fn bake_node(module: &mut Module, spec: &TargetSpec, known: &mut Baked, node: No
             // grid instead. The config can then have codes of its own.
             move_to(module, Move::MasteredBy(Derivation::Same(root)))?;
         }
-        let codes = match module.main().quant.codes(id) {
-            Some(given) => given.data,
+        let request = match module.main().quant.codes(id) {
+            Some(given) => Move::Bake(given.data),
             None => made(module, spec, known, id)?,
         };
-        move_to(module, Move::Bake(codes))?;
+        move_to(module, request)?;
     }
     Ok(())
 }
 
-/// Makes the codes of a parameter, or finds codes that were already made for another reader and are equal.
-fn made(module: &mut Module, spec: &TargetSpec, known: &mut Baked, id: ConfigId) -> Result<DataId, Failure> {
+/// Makes the codes of a parameter, or finds codes that were already made for another reader and are equal. Returns the
+/// request that records them.
+fn made(module: &mut Module, spec: &TargetSpec, known: &mut Baked, id: ConfigId) -> Result<Move, Failure> {
     let missing = || Failure::defect("a parameter has no codes to become");
     let (graph, table) = (module.main(), &module.main().quant);
     let config = table.config(id).ok_or_else(missing)?;
@@ -175,6 +217,17 @@ fn made(module: &mut Module, spec: &TargetSpec, known: &mut Baked, id: ConfigId)
         return Err(missing());
     };
     let data = graph.data_of(value).ok_or_else(missing)?;
+    let chosen = known.chosen.get(&config.node);
+    let chosen = chosen.filter(|chosen| table.params_of(config.node, Port::Operand(1)).as_ref() == Some(&chosen.grid));
+    if let Some(codes) = chosen.and_then(|chosen| chosen.weights).filter(|_| index == 1) {
+        return Ok(Move::Choose(codes));
+    }
+    let corrected = chosen.and_then(|chosen| chosen.bias).filter(|_| index == 2);
+    let data = corrected.unwrap_or(data);
+    let request = |codes: DataId| match corrected {
+        Some(_) => Move::Choose(codes),
+        None => Move::Bake(codes),
+    };
     let how = match table.derivation(id) {
         Some(Derivation::Product(x, weights)) => {
             let (x, weights) = table.params(x).zip(table.params(weights)).ok_or_else(missing)?;
@@ -185,7 +238,7 @@ fn made(module: &mut Module, spec: &TargetSpec, known: &mut Baked, id: ConfigId)
     };
     let want = Want::new(data, &scheme, elem.name(), range, &grid, &how);
     if let Some(&made) = known.made.get(&want) {
-        return Ok(made);
+        return Ok(request(made));
     }
     let tensor = module.data(data).ok_or_else(missing)?;
     let found = codes(tensor, &grid, range, scheme.rounding(), &how)?;
@@ -204,7 +257,7 @@ fn made(module: &mut Module, spec: &TargetSpec, known: &mut Baked, id: ConfigId)
     let made = TensorData::from_integers(elem, tensor.shape(), &found)?;
     let made = module.add_data(made);
     known.made.insert(want, made);
-    Ok(made)
+    Ok(request(made))
 }
 
 /// True if the weights of a node are rounded twice. This is the case if their grid was chosen so that a shift alone

@@ -19,15 +19,17 @@ mod operators;
 mod outputs;
 mod part;
 mod recipes;
+mod segment;
 mod simulate;
 mod taps;
 mod walk;
 
-pub use bake::{Baked, bake};
+pub use bake::{Baked, Chosen, bake, rebake};
 pub use error::LowerError;
 pub use free_batch::{FreeBatch, OneSample, free_batch};
 pub use fuse::{Attempt, FuseError, Fused, Fusion, FusionPolicy, Merged, Refused, Until, dropped_clamp, fuse};
 pub use lowering::{Lowered, Turns, lower};
 pub use operators::operators;
 pub use outputs::name_outputs;
+pub use segment::{Segment, simulate_segment};
 pub use simulate::{Parameters, Resimulated, Signs, resimulate, simulate};

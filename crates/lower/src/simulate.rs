@@ -109,18 +109,14 @@ fn part(
     parameters: Parameters,
     part: &Part,
 ) -> Result<Module, LowerError> {
-    let mut simulation = Simulation {
-        walk: Walk::new(annotated, "main", Stage::Float),
-        spec,
-        form: parameters,
-    };
+    let mut simulation = Simulation::new(annotated, spec, parameters);
     let done = simulation.run(part);
     done.map_err(|failure| LowerError::Ours(failure.to_string()))?;
     Ok(simulation.walk.out)
 }
 
-struct Simulation<'a> {
-    walk: Walk<'a, Config>,
+pub(crate) struct Simulation<'a> {
+    pub(crate) walk: Walk<'a, Config>,
     spec: Option<&'a TargetSpec>,
     form: Parameters,
 }
@@ -201,7 +197,29 @@ pub(crate) fn given(
     read.find(is_it).or_else(own)
 }
 
-impl Simulation<'_> {
+impl<'a> Simulation<'a> {
+    pub(crate) fn new(annotated: &'a Module, spec: Option<&'a TargetSpec>, form: Parameters) -> Simulation<'a> {
+        Simulation {
+            walk: Walk::new(annotated, "main", Stage::Float),
+            spec,
+            form,
+        }
+    }
+
+    /// A value as a node reads it at an operand: rounded, if there is a config for the operand.
+    pub(crate) fn operand(&mut self, id: NodeId, index: usize, value: ValueId) -> Result<ValueId, Failure> {
+        let port = Port::Operand(index);
+        let config = self.config(id, port);
+        let codes = self.walk.graph.quant.baked(id, port);
+        match config {
+            None => {
+                let operand = index as u16;
+                self.real_at(value, Use { node: id, operand })
+            }
+            Some(config) => self.on(value, &config, codes),
+        }
+    }
+
     fn config(&self, id: NodeId, port: Port) -> Option<Config> {
         config(self.walk.graph, id, port, self.signs(id, port))
     }
@@ -255,17 +273,8 @@ impl<'a> Build<'a> for Simulation<'a> {
     fn node(&mut self, id: NodeId, node: &'a Node) -> Result<(), Failure> {
         let mut operands = Vec::with_capacity(node.inputs.len());
         for (index, input) in node.inputs.iter().enumerate() {
-            let port = Port::Operand(index);
-            let config = self.config(id, port);
-            let codes = self.walk.graph.quant.baked(id, port);
-            operands.push(match (*input, config) {
-                (None, _) => None,
-                (Some(value), None) => {
-                    let operand = index as u16;
-                    Some(self.real_at(value, Use { node: id, operand })?)
-                }
-                (Some(value), Some(config)) => Some(self.on(value, &config, codes)?),
-            });
+            let operand = input.map(|value| self.operand(id, index, value));
+            operands.push(operand.transpose()?);
         }
         self.walk.copy(node, &operands).map(|_| ())
     }

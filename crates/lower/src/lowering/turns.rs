@@ -8,7 +8,7 @@
 //! result.
 
 use super::{Grid, Lowered, Lowering};
-use crate::bake::{Baked, bake, bake_nodes};
+use crate::bake::{Baked, Chosen, bake, bake_nodes};
 use crate::error::LowerError;
 use crate::interval::{Interval, around_all};
 use crate::part::Part;
@@ -58,6 +58,11 @@ impl Turns {
             baked: Baked::with_scales(own),
             ..Turns::default()
         }
+    }
+
+    /// Uses the parameters that an optimisation has chosen for a node.
+    pub fn choose(&mut self, node: NodeId, chosen: Chosen) {
+        self.baked.choose(node, Some(chosen));
     }
 
     /// Starts new turns for a copy of the module in its present state. Codes that the copy uses are kept, and all other
