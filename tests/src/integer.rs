@@ -116,6 +116,7 @@ pub fn integer_with(
         target: &target,
         resolved: &resolved,
         ranges: &Ranges::default(),
+        optimise: None,
         random_inputs: 1,
         limits: strait_execute::Limits::default(),
         threads: NonZeroUsize::MIN,

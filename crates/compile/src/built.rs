@@ -10,6 +10,7 @@ use std::{
 use strait_core::{Bodies, CertificateRecord, Module, ValueId};
 use strait_execute::{Limits, Tensor};
 use strait_lower::Fusion;
+use strait_optimize::Optimised;
 use strait_quantize::{annotate::Findings, observe::Samples};
 use strait_target::{Target, spec::Nearness};
 
@@ -25,6 +26,8 @@ pub struct Built {
     pub open: Option<Module>,
     /// The annotated float graph from which the integer graphs were made. Its parameters are baked.
     pub annotated: Module,
+    /// The codes and biases that were chosen from samples, if the task asked for it.
+    pub optimised: Option<Optimised>,
     /// Grids that cost accuracy, as annotation has found them.
     pub findings: Findings,
     /// The grids that the model came with, and which of them could not be kept.

@@ -5,11 +5,13 @@ use crate::task::Task;
 use std::sync::{Arc, Mutex};
 
 use strait_execute::{Demand, Threads};
+use strait_optimize::Optimised;
 use strait_verify::{VerifyError, VerifyOptions, verify_module};
 
 use crate::{
     CompileError, TargetLoops, Watch, blame, check_invariants,
     fuse::{certificates, closed, fused},
+    optimise::optimise,
     own_model,
     quantize::quantize_from,
 };
@@ -54,7 +56,8 @@ pub fn build(task: &Task<'_>, watch: &dyn Watch) -> Result<Built, CompileError> 
 /// Like [`build`], but takes over from `before` everything that the new rules do not change.
 pub(crate) fn build_from(task: &Task<'_>, before: Option<&Built>, watch: &dyn Watch) -> Result<Built, CompileError> {
     let first = before.and_then(|before| before.kept.first.as_ref());
-    let quantized = watch.step("quantize", None, |_| quantize_from(task, first))?;
+    let plain = watch.step("quantize", None, |_| quantize_from(task, &Optimised::default(), first))?;
+    let (quantized, optimised) = optimise(task, plain, watch)?;
     let revision = before.map(|before| Revision::new(before, &quantized));
     let lowered = quantized.lowered;
     let (module, fusion) = watch.step("fuse", None, |_| fused(task, lowered.module))?;
@@ -63,6 +66,7 @@ pub(crate) fn build_from(task: &Task<'_>, before: Option<&Built>, watch: &dyn Wa
         module,
         open,
         annotated: quantized.annotated,
+        optimised,
         findings: quantized.findings,
         own_grids: quantized.own_grids,
         origins: lowered.origins,

@@ -34,6 +34,9 @@ pub enum CompileError {
         /// What is wrong with the sample.
         text: String,
     },
+    /// A temporary file cannot be written or read.
+    #[error("{0}")]
+    File(String),
     /// The target's code failed on the whole model.
     #[error("{0}")]
     Target(String),
@@ -94,6 +97,7 @@ impl CompileError {
             },
             CompileError::Observe(_) | CompileError::Sample { .. } => codes::SAMPLE,
             CompileError::Target(_) | CompileError::OwnModel(_) | CompileError::Kernels(_) => codes::TARGET,
+            CompileError::File(_) => codes::OUTPUT,
             CompileError::Defect(_) => "defect",
         }
     }

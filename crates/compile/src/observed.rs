@@ -173,6 +173,7 @@ impl Observed {
             target,
             resolved: &resolved,
             ranges: &self.ranges,
+            optimise: None,
             random_inputs: 3,
             limits: self.means.limits,
             threads: self.means.threads,

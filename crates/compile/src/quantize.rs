@@ -3,9 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use strait_core::{Module, NodeId, Placement, Reason, ReasonCode, Refusal, ValueId};
+use strait_core::{Module, NodeId, Placement, Reason, ReasonCode, Refusal, TensorData, ValueId};
 use strait_execute::both;
-use strait_lower::{LowerError, Lowered, Turns};
+use strait_lower::{Chosen, LowerError, Lowered, Turns};
+use strait_optimize::Optimised;
 use strait_quantize::{
     Annotation, annotate,
     annotate::{
@@ -71,19 +72,23 @@ pub struct OwnGrids {
 /// The settings require integers for nodes that cannot run in integers, code of the target fails, or the compiler has a
 /// defect.
 pub fn quantize(task: &Task<'_>) -> Result<Quantized, CompileError> {
-    quantize_from(task, None)
+    quantize_from(task, &Optimised::default(), None)
 }
 
-/// Like [`quantize()`], but takes over from `before` everything that the new settings do not change. If annotation
+/// Like [`quantize()`], with the parameters that an optimisation has `chosen`. Takes over from `before` everything that the new settings do not change. If annotation
 /// refuses a node in the first turn, the whole graph is annotated again: the passes stop at a refusal, and what they
 /// have done before it depends on the whole graph.
 ///
 /// # Errors
 /// Errors of [`quantize()`].
-pub(crate) fn quantize_from(task: &Task<'_>, mut before: Option<&FirstTurn>) -> Result<Quantized, CompileError> {
+pub(crate) fn quantize_from(
+    task: &Task<'_>,
+    chosen: &Optimised,
+    mut before: Option<&FirstTurn>,
+) -> Result<Quantized, CompileError> {
     let mut freed = UnfittingGrids::new();
     loop {
-        let Some(done) = attempt(task, &freed, before.take())? else {
+        let Some(done) = attempt(task, (&freed, chosen), before.take())? else {
             continue;
         };
         let is_new = |value: &ValueId| !freed.contains_key(value);
@@ -102,7 +107,7 @@ pub(crate) fn quantize_from(task: &Task<'_>, mut before: Option<&FirstTurn>) -> 
 /// computes it only once. Returns `None` if the work cannot continue from `before`.
 fn attempt(
     task: &Task<'_>,
-    freed: &UnfittingGrids,
+    (freed, chosen): (&UnfittingGrids, &Optimised),
     before: Option<&FirstTurn>,
 ) -> Result<Option<Quantized>, CompileError> {
     let (settings, spec) = (&task.resolved.settings, task.target.spec());
@@ -137,6 +142,15 @@ fn attempt(
             before.turns.clone()
         }
     };
+    for (&node, outcome) in &chosen.layers {
+        let mut add = |tensor: &TensorData| module.add_data(tensor.clone());
+        let chosen = Chosen {
+            grid: outcome.grid.clone(),
+            weights: outcome.weights.as_ref().map(&mut add),
+            bias: outcome.bias.as_ref().map(&mut add),
+        };
+        turns.choose(node, chosen);
+    }
     let (placed, mut visited, mut first) = (fixpoint.refusals(), None, None);
     // Unless this is the last round, a node that moved to the host because of a grid may return to the accelerator.
     let is_final = grids.is_empty() || !task.resolved.requantizes;

@@ -4,7 +4,8 @@ use crate::Resolved;
 use std::{num::NonZeroUsize, sync::Arc};
 use strait_core::{Bodies, Module};
 use strait_execute::Limits;
-use strait_quantize::Observation;
+use strait_optimize::Algorithms;
+use strait_quantize::{Observation, observe::Samples};
 use strait_target::Target;
 use strait_verify::Ranges;
 
@@ -24,10 +25,21 @@ pub struct Task<'a> {
     /// For each integer input, the range of its numbers in the samples. The random inputs for verification are drawn
     /// from this range.
     pub ranges: &'a Ranges,
+    /// How codes and biases are optimised. `None` if they are not.
+    pub optimise: Option<Optimising<'a>>,
     /// The number of random inputs on which the fused graph is compared with the lowered graph.
     pub random_inputs: usize,
     /// The limits that each run must not exceed.
     pub limits: Limits,
     /// The number of threads that work. The result does not depend on it.
     pub threads: NonZeroUsize,
+}
+
+/// How codes and biases are optimised.
+#[derive(Clone, Copy)]
+pub struct Optimising<'a> {
+    /// The samples from which they are chosen.
+    pub samples: &'a dyn Samples,
+    /// What may be done.
+    pub algorithms: Algorithms,
 }

@@ -15,6 +15,7 @@ pub mod images;
 pub mod leaf;
 mod load;
 mod loaded;
+pub mod optimize;
 pub mod output;
 mod overrides;
 pub mod plugins;

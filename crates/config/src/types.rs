@@ -25,6 +25,7 @@ pub use super::{
     data::{Data, NotANumber, Unreadable},
     gate::{FusionGate, Gate, SanityGate},
     images::{Crop, Decode, Gray, Letterbox, Orientation, Resize},
+    optimize::{Optimize, Preset},
     rewrite::Rewrite,
 };
 
@@ -76,6 +77,9 @@ pub struct Config {
     /// How values are quantized, as far as the target leaves a choice.
     #[serde(default)]
     pub quantize: Quantize,
+    /// Algorithms that choose codes and biases from the calibration samples.
+    #[serde(default)]
+    pub optimize: Optimize,
     /// How much the result of a fusion may differ from the result of the separate operations that it replaces.
     #[serde(default)]
     pub fusion: Fusion,

@@ -199,6 +199,7 @@ mod compile {
                 CompileError::Observe(_) | CompileError::Sample { .. } => Error::new(Fault::Samples, code, text),
                 CompileError::Target(_) | CompileError::Kernels(_) => Error::new(Fault::Target, code, text),
                 CompileError::OwnModel(error) => Error::new(Fault::Target, code, text).at(error.layer),
+                CompileError::File(_) => Error::new(Fault::System, code, text),
                 CompileError::Defect(text) => Error::defect(text),
             }
         }

@@ -32,10 +32,11 @@ execute: requantize core kernels
 rewrite: requantize core target execute
 quantize: requantize core target execute
 lower: requantize core target execute
+optimize: core target execute quantize lower
 verify: requantize core execute
 evaluate: core document execute quantize samples
 config: requantize core mapped document images samples target evaluate compile
-compile: requantize core document kernels target execute rewrite quantize lower verify
+compile: requantize core document kernels target execute rewrite quantize lower optimize verify
 report: requantize core container document target samples quantize lower evaluate compile
 artifact: requantize core container document target execute quantize report verify compile
 identify: requantize samples

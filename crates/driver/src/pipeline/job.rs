@@ -51,6 +51,7 @@ impl Job<'_> {
             target: &self.target,
             resolved,
             ranges: self.ranges,
+            optimise: None,
             random_inputs: 1,
             limits: session.limits,
             threads: session.threads,

@@ -3,7 +3,7 @@
 use crate::pipeline::job::Job;
 
 use strait_compile::{
-    Built, CompileError, GivenGrid, Resolved, fusion_policy,
+    Built, CompileError, GivenGrid, Optimising, Resolved, Task, fusion_policy,
     rules::{self, GivenGrids, Rule, Selection},
 };
 use strait_core::Module;
@@ -22,7 +22,7 @@ use crate::{
     stop::Stop,
 };
 
-use super::{cache, denied, given, model_grids, ready::Ready, record};
+use super::{cache, denied, given, model_grids, observe::Adapter, ready::Ready, record};
 
 /// The integer model for one target, with remarks on the scales that the source model has.
 pub(super) struct Lowered {
@@ -48,13 +48,19 @@ pub(super) fn foresee(
 /// configuration.
 pub(super) fn lower(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, Stop> {
     let resolved = resolve(job)?;
-    let (task, steps) = (
-        job.task(&resolved, session),
-        Steps {
-            session,
-            target: job.id(),
-        },
-    );
+    let samples = Adapter(&job.ready.samples);
+    let algorithms = job.loaded.config.optimize.algorithms();
+    let task = Task {
+        optimise: algorithms.map(|algorithms| Optimising {
+            samples: &samples,
+            algorithms,
+        }),
+        ..job.task(&resolved, session)
+    };
+    let steps = Steps {
+        session,
+        target: job.id(),
+    };
     let mut built = strait_compile::build(&task, &steps).map_err(|error| stop(job, &resolved.settings, error))?;
     if job.has_nothing_measured() {
         model_grids::without_samples(job.loaded, &built.annotated)?;

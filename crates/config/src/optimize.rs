@@ -1,0 +1,51 @@
+//! The table `[optimize]`: algorithms that choose codes and biases from the calibration samples.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use strait_compile::Algorithms;
+
+/// Algorithms that make the integer model compute what the float model computes on the calibration samples. They choose the
+/// codes of weights and correct biases. Activations keep their grids. Nothing is random: the same samples give the same bytes
+/// on every machine.
+///
+/// The layers are optimised one after the other, in the order of the graph. Each layer is fitted to what it reads in the
+/// integer model with the layers before it already optimised. Every fourth sample is left out when codes and biases are
+/// computed. On these samples, the results of each layer are compared with those of the float model: an algorithm is used for
+/// a layer only if it makes the error smaller. The report lists for each layer what was done.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Optimize {
+    /// Which algorithms run, unless a key of their own says something else.
+    pub preset: Preset,
+    /// Corrects the bias of each layer, so that the mean of each output is that of the float model.
+    pub correct_bias: Option<bool>,
+    /// Rounds the weights of each output together, so that their errors compensate each other on the samples. This is GPTQ, the
+    /// nearest-plane algorithm on the second moments of the layer's inputs. It also tries weights that were first fitted to the
+    /// results of the float model.
+    pub round: Option<bool>,
+}
+
+/// A choice of algorithms.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Preset {
+    /// No algorithm.
+    #[default]
+    Off,
+    /// Only `correct_bias`.
+    Quick,
+    /// All algorithms.
+    Thorough,
+}
+
+impl Optimize {
+    /// The algorithms that run. `None` if there are none.
+    pub fn algorithms(&self) -> Option<Algorithms> {
+        let (quick, thorough) = (self.preset != Preset::Off, self.preset == Preset::Thorough);
+        let algorithms = Algorithms {
+            correct_bias: self.correct_bias.unwrap_or(quick),
+            round: self.round.unwrap_or(thorough),
+        };
+        (algorithms.correct_bias || algorithms.round).then_some(algorithms)
+    }
+}

@@ -1,0 +1,147 @@
+//! The ways in which the codes and the bias of a layer can be made, each with its error on samples that were left out of
+//! the moments.
+
+use super::moments::Moments;
+use super::positions::Positions;
+use crate::algebra::cholesky::Square;
+use crate::algebra::plane::{Lattice, nearest_plane};
+use crate::algebra::products::{Matrix, products};
+use crate::algebra::search;
+
+/// How the codes and the bias of a layer were made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Choice {
+    /// Each weight is rounded to the nearest code, and the bias is the model's.
+    Nearest,
+    /// The codes are the nearest ones. The bias makes the mean of each output that of the float model.
+    Bias,
+    /// The weights of an output are rounded together, so that their errors compensate each other.
+    Round,
+    /// The weights are first fitted to the results of the float model, and then rounded together. So they also
+    /// compensate errors of the layers before.
+    Repair,
+}
+
+/// Which algorithms may act.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Algorithms {
+    /// Biases may be corrected.
+    pub correct_bias: bool,
+    /// Weights may be rounded together.
+    pub round: bool,
+}
+
+/// One layer, or one group of a convolution.
+#[derive(Debug)]
+pub(crate) struct Problem<'a> {
+    /// The positions from which codes and biases are computed.
+    pub(crate) learned: &'a Positions,
+    /// The positions on which the candidates are compared.
+    pub(crate) held: &'a Positions,
+    /// real = step × element, for x and y.
+    pub(crate) steps: [f64; 2],
+    /// The weights of the float model, output by output.
+    pub(crate) weights: &'a [f32],
+    /// The bias of the float model. `None` if the layer has no bias, so that its means cannot be corrected.
+    pub(crate) bias: Option<&'a [f32]>,
+    pub(crate) lattice: &'a Lattice,
+    /// The codes to which the weights were rounded one by one.
+    pub(crate) nearest: &'a [i32],
+}
+
+/// Codes and a bias that a layer can have.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Candidate {
+    pub(crate) choice: Choice,
+    pub(crate) codes: Vec<i32>,
+    pub(crate) bias: Option<Vec<f32>>,
+    /// The sum of the squared errors of the outputs on the positions that were held back.
+    pub(crate) error: f64,
+}
+
+/// The part of the mean diagonal of H that is added to its diagonal. So inputs that are nearly the same, or that were
+/// seen at few positions, do not get large weights that cancel each other.
+const DAMPING: f64 = 0.01;
+
+impl Problem<'_> {
+    /// All candidates, in the order of [`Choice`].
+    pub(crate) fn candidates(&self, algorithms: Algorithms) -> Vec<Candidate> {
+        let moments = Moments::of(self.learned, algorithms.round);
+        let corrects = algorithms.correct_bias && self.bias.is_some();
+        let mut found = vec![self.candidate(Choice::Nearest, self.nearest.to_vec(), None)];
+        if corrects {
+            found.push(self.candidate(Choice::Bias, self.nearest.to_vec(), Some(&moments)));
+        }
+        if !algorithms.round {
+            return found;
+        }
+        let means = corrects.then_some(&moments);
+        let mut inputs = moments.inputs(corrects);
+        let damping = DAMPING * inputs.mean();
+        if damping > 0.0 && inputs.factor(damping) {
+            let real: Vec<f64> = self.weights.iter().map(|&weight| weight.into()).collect();
+            let codes = self.rounded(&inputs, &real);
+            found.push(self.candidate(Choice::Round, codes, means));
+            let fitted = self.fitted(&moments, &inputs, (corrects, damping));
+            let codes = self.rounded(&inputs, &fitted);
+            found.push(self.candidate(Choice::Repair, codes, means));
+        }
+        found
+    }
+
+    /// The weights W' = (cov(y, x) + λ·W)·(cov(x, x) + λ·I)⁻¹, with which the layer computes from its inputs in the
+    /// quantized model what the float model computes.
+    fn fitted(&self, moments: &Moments, inputs: &Square, (centred, damping): (bool, f64)) -> Vec<f64> {
+        let unit = self.steps[1] / self.steps[0];
+        let mut fitted = moments.results(centred);
+        for (element, &weight) in fitted.iter_mut().zip(self.weights) {
+            *element = *element * unit + damping * f64::from(weight);
+        }
+        inputs.solve(&mut fitted);
+        fitted
+    }
+
+    fn rounded(&self, inputs: &Square, targets: &[f64]) -> Vec<i32> {
+        let mut codes = nearest_plane(inputs, targets, self.lattice);
+        if inputs.size() <= search::MOST_WEIGHTS {
+            search::nearest_point(inputs, targets, self.lattice, &mut codes);
+        }
+        codes
+    }
+
+    /// A candidate with these codes. With moments, its bias is mean(y) − Ŵ·mean(x).
+    fn candidate(&self, choice: Choice, codes: Vec<i32>, moments: Option<&Moments>) -> Candidate {
+        let [x_step, y_step] = self.steps;
+        let width = self.learned.width;
+        let weights: Vec<f64> = codes
+            .iter()
+            .enumerate()
+            .map(|(at, &code)| self.lattice.real(at, code))
+            .collect();
+        let bias: Option<Vec<f32>> = moments.map(|moments| {
+            let rows = weights.chunks(width.max(1)).zip(&moments.y);
+            let bias = rows.map(|(row, y)| {
+                let product: f64 = row.iter().zip(&moments.x).map(|(weight, x)| weight * x).sum();
+                ((y * y_step - product * x_step) / moments.count) as f32
+            });
+            bias.collect()
+        });
+        let own = bias.as_deref().or(self.bias).unwrap_or_default();
+        let outputs = self.held.outputs;
+        let mut errors = vec![0.0; self.held.count() * outputs];
+        let (x, rows) = (Matrix::new(&self.held.x, width), Matrix::new(&weights, width));
+        products(x, rows, (&mut errors, outputs), false, |out, sum| *out = sum);
+        let mut error = 0.0;
+        for (at, (sum, y)) in errors.iter().zip(&self.held.y).enumerate() {
+            let made = sum * x_step + own.get(at % outputs).copied().map_or(0.0, f64::from);
+            let difference = made - f64::from(*y) * y_step;
+            error += difference * difference;
+        }
+        Candidate {
+            choice,
+            codes,
+            bias,
+            error,
+        }
+    }
+}
