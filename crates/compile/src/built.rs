@@ -10,11 +10,10 @@ use std::{
 use strait_core::{Bodies, CertificateRecord, Module, ValueId};
 use strait_execute::{Limits, Tensor};
 use strait_lower::Fusion;
-use strait_optimize::Optimised;
 use strait_quantize::{annotate::Findings, observe::Samples};
 use strait_target::{Target, spec::Nearness};
 
-use crate::{OwnGrids, Quantized, Shares, quantize::FirstTurn};
+use crate::{OptimisedModel, OwnGrids, Quantized, Shares, quantize::FirstTurn};
 
 /// The integer model for one target.
 #[derive(Debug)]
@@ -27,7 +26,7 @@ pub struct Built {
     /// The annotated float graph from which the integer graphs were made. Its parameters are baked.
     pub annotated: Module,
     /// The codes and biases that were chosen from samples, if the task asked for it.
-    pub optimised: Option<Optimised>,
+    pub optimised: Option<OptimisedModel>,
     /// Grids that cost accuracy, as annotation has found them.
     pub findings: Findings,
     /// The grids that the model came with, and which of them could not be kept.

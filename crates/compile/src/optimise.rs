@@ -4,7 +4,20 @@ use strait_core::Port;
 use strait_optimize::{Error, Optimised, Untouched, optimise as choose};
 use strait_quantize::ObserveError;
 
-use crate::{CompileError, Quantized, Task, Watch, quantize::quantize_from};
+use crate::{
+    CompileError, Quantized, Task, Watch,
+    quantize::quantize_from,
+    ranges::{self, ChosenRanges},
+};
+
+/// What an optimisation has chosen for a model.
+#[derive(Clone, Debug, Default)]
+pub struct OptimisedModel {
+    /// The ranges of activations. `None` if they were not chosen.
+    pub ranges: Option<ChosenRanges>,
+    /// The codes and biases.
+    pub layers: Optimised,
+}
 
 /// Optimises a quantized model, if the task asks for it. Placing and annotation run again with the parameters that were
 /// chosen, so all rules for grids, forms and biases hold for them. If a layer then gets another grid, its parameters are
@@ -16,7 +29,7 @@ pub(crate) fn optimise(
     task: &Task<'_>,
     plain: Quantized,
     watch: &dyn Watch,
-) -> Result<(Quantized, Option<Optimised>), CompileError> {
+) -> Result<(Quantized, Option<OptimisedModel>), CompileError> {
     let Some(how) = task.optimise else {
         return Ok((plain, None));
     };
@@ -28,11 +41,23 @@ pub(crate) fn optimise(
         let nodes = plain.annotated.main().nodes();
         let weighted = nodes.filter(|(id, _)| plain.annotated.main().quant.baked(*id, Port::Operand(1)).is_some());
         let untouched = weighted.map(|(id, _)| (id, Untouched(why.to_owned()))).collect();
-        let optimised = Optimised {
+        let layers = Optimised {
             untouched,
             ..Optimised::default()
         };
-        return Ok((plain, Some(optimised)));
+        return Ok((plain, Some(OptimisedModel { ranges: None, layers })));
+    }
+    let (mut resolved, mut plain, mut chosen) = (task.resolved.clone(), plain, OptimisedModel::default());
+    if how.algorithms.ranges {
+        let ranges = ranges::choose(task, &how, plain, watch)?;
+        (resolved.settings, plain, chosen.ranges) = (ranges.settings, ranges.quantized, ranges.chosen);
+    }
+    let task = &Task {
+        resolved: &resolved,
+        ..task.clone()
+    };
+    if !how.algorithms.correct_bias && !how.algorithms.round {
+        return Ok((plain, Some(chosen)));
     }
     let work = strait_optimize::Task {
         float: task.float,
@@ -58,7 +83,8 @@ pub(crate) fn optimise(
         let why = "its weights got another grid when it was quantized again".to_owned();
         optimised.untouched.insert(id, Untouched(why));
     }
-    Ok((quantized, Some(optimised)))
+    chosen.layers = optimised;
+    Ok((quantized, Some(chosen)))
 }
 
 impl From<Error> for CompileError {

@@ -19,6 +19,10 @@ pub struct Optimize {
     pub preset: Preset,
     /// Corrects the bias of each layer, so that the mean of each output is that of the float model.
     pub correct_bias: Option<bool>,
+    /// Chooses the ranges of activations by the error at the outputs of the model. Each observer makes candidates, first for all
+    /// values together and then for single values. The observer of `[calibration]` is the first candidate. What a rule sets for a
+    /// value stays.
+    pub ranges: Option<bool>,
     /// Rounds the weights of each output together, so that their errors compensate each other on the samples. This is GPTQ, the
     /// nearest-plane algorithm on the second moments of the layer's inputs. It also tries weights that were first fitted to the
     /// results of the float model.
@@ -45,7 +49,8 @@ impl Optimize {
         let algorithms = Algorithms {
             correct_bias: self.correct_bias.unwrap_or(quick),
             round: self.round.unwrap_or(thorough),
+            ranges: self.ranges.unwrap_or(thorough),
         };
-        (algorithms.correct_bias || algorithms.round).then_some(algorithms)
+        (algorithms.correct_bias || algorithms.round || algorithms.ranges).then_some(algorithms)
     }
 }

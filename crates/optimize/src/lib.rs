@@ -17,8 +17,10 @@
 //! samples give the same codes on every machine and with any number of threads.
 
 mod algebra;
+mod fidelity;
 mod layer;
 mod sequence;
 
+pub use fidelity::Fidelity;
 pub use layer::candidates::{Algorithms, Choice};
 pub use sequence::{Error, LayerOutcome, Optimised, Task, Untouched, layers, optimise};

@@ -14,6 +14,7 @@ use super::{
     grounds::{Basis, Grounds},
     lints::lints,
     nearness::reported,
+    optimized::optimized,
 };
 
 /// Everything from which the report is made.
@@ -56,6 +57,10 @@ pub fn of_built(
     });
     Report {
         own_model: built.own_model,
+        optimized: built
+            .optimised
+            .as_ref()
+            .map(|optimised| optimized(canonical, optimised)),
         ..report
     }
 }
@@ -108,6 +113,7 @@ pub fn build(material: Material<'_>) -> Report {
         gates: Vec::new(),
         layers,
         fusions: fusions(spec, fusion),
+        optimized: None,
         lints: lints(material.canonical, material.findings),
         rewrites: (material.rewrites.iter())
             .map(|(&rule, counts)| Rewrite {

@@ -15,6 +15,7 @@ mod fusions;
 mod grounds;
 mod lints;
 mod nearness;
+mod optimized;
 mod rules;
 mod sanity;
 #[cfg(feature = "schema")]
@@ -41,6 +42,7 @@ pub use file_operators::{FileOperators, OnCpu};
 pub use fusions::{FiredReport, Fusions, MergedReport, Miss, RefusedReport, RowReport};
 pub use lints::{Lint, PartLoss, RangeLoss, RequantizedBy, Taken};
 pub use nearness::{Distance, FreeIntegers, FromScales};
+pub use optimized::{CandidateError, Optimized, OptimizedLayer, OptimizedRange, OptimizedRanges, UntouchedLayer};
 pub use rules::{KeyReport, Otherwise, RuleReport};
 pub use sanity::{ErrorJump, Fault, Remedy, Sanity, SanityOutput, Unjudged};
 #[cfg(feature = "schema")]
@@ -99,6 +101,9 @@ pub struct Report {
     pub layers: Vec<Layer>,
     /// Which requantizations were fused and which were not.
     pub fusions: Fusions,
+    /// What the algorithms of `[optimize]` have done. Absent if none ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub optimized: Option<Optimized>,
     /// Findings that lower the accuracy and could be avoided by changing the model or the configuration.
     pub lints: Vec<Lint>,
     /// The rules over the float graph whose pattern was found, and how often each was applied.

@@ -5,6 +5,7 @@ mod details;
 mod fusions;
 mod grouped;
 mod nearness;
+mod optimized;
 mod quantization;
 mod report;
 mod rules;

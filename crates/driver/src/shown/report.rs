@@ -32,6 +32,9 @@ impl Display for Shown<'_, Report> {
         }
         size(f, report)?;
         does_not_fit(f, report)?;
+        if let Some(optimized) = &report.optimized {
+            write!(f, "{}", Shown(optimized))?;
+        }
         for lint in report.lints.iter().take(NAMED) {
             writeln!(f, "lint: {} [{}]", lint.text, lint.code)?;
         }

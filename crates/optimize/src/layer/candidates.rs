@@ -29,6 +29,8 @@ pub struct Algorithms {
     pub correct_bias: bool,
     /// Weights may be rounded together.
     pub round: bool,
+    /// The ranges of activations may be chosen by the error at the outputs.
+    pub ranges: bool,
 }
 
 /// One layer, or one group of a convolution.
@@ -62,6 +64,18 @@ pub(crate) struct Candidate {
 /// The part of the mean diagonal of H that is added to its diagonal. So inputs that are nearly the same, or that were
 /// seen at few positions, do not get large weights that cancel each other.
 const DAMPING: f64 = 0.01;
+
+impl Choice {
+    /// The word for the choice in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Choice::Nearest => "nearest",
+            Choice::Bias => "bias",
+            Choice::Round => "round",
+            Choice::Repair => "repair",
+        }
+    }
+}
 
 impl Problem<'_> {
     /// All candidates, in the order of [`Choice`].

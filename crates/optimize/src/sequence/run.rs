@@ -7,6 +7,7 @@
 use super::frontier::{Frontier, levels};
 use super::layers::{self, Layer};
 use super::store::Store;
+use crate::fidelity::{HELD, is_held};
 use crate::layer::candidates::{Algorithms, Candidate, Choice, Problem};
 use crate::layer::positions::{Positions, exponent};
 use rayon::prelude::*;
@@ -28,13 +29,13 @@ use strait_target::TargetSpec;
 const POSITIONS: usize = 6_000;
 
 /// The largest number of inputs at all positions of a layer together.
-const ELEMENTS: usize = 24 << 20;
+const ELEMENTS: usize = 8 << 20;
 
-/// One sample of so many is left out when codes are computed. These samples decide which codes are used.
-const HELD: usize = 4;
+/// A candidate for a layer has to make the error of its results smaller by this part.
+const LEAST_GAIN: f64 = 0.005;
 
-/// The bytes of values between two segments that stay in memory if there is no memory limit.
-const KEPT: usize = 512 << 20;
+/// The bytes of values between two segments that stay in memory. Other values are in temporary files.
+const KEPT: usize = 64 << 20;
 
 /// What an optimisation works on.
 #[derive(Clone, Copy)]
@@ -109,6 +110,16 @@ pub enum Error {
     /// A defect of the compiler.
     #[error("{0}")]
     Defect(String),
+}
+
+impl Error {
+    pub(crate) fn of_sample(error: SampleError<Error>) -> Error {
+        match error {
+            SampleError::Sample { source, .. } => source,
+            SampleError::Worker(error) => Error::Execute(error),
+            SampleError::Stopped { .. } => Error::Stopped,
+        }
+    }
 }
 
 impl From<LowerError> for Error {
@@ -238,7 +249,7 @@ impl<'a> Sequence<'a> {
         let mut made: [Vec<Vec<Tensor>>; 2] = [Vec::new(), Vec::new()];
         let run = map_in_order(count, threads, worker, work, |at, (values, gathered)| {
             for (found, gathered) in found.iter_mut().zip(gathered) {
-                let role = usize::from(at % HELD == HELD - 1);
+                let role = usize::from(is_held(at));
                 for (all, one) in found[role].iter_mut().zip(gathered) {
                     all.x.extend(one.x);
                     all.y.extend(one.y);
@@ -249,11 +260,7 @@ impl<'a> Sequence<'a> {
             }
             Ok(ControlFlow::Continue(()))
         });
-        run.map_err(|error| match error {
-            SampleError::Sample { source, .. } => source,
-            SampleError::Worker(error) => Error::Execute(error),
-            SampleError::Stopped { .. } => Error::Stopped,
-        })?;
+        run.map_err(Error::of_sample)?;
         for (model, made) in made.into_iter().enumerate() {
             let (frontier, store) = (&self.frontiers[model], &mut self.stores[model]);
             store.retain(|value| frontier.is_needed(graph, value));
@@ -386,10 +393,14 @@ fn solve(task: &Task<'_>, layer: &Layer, mut observed: Observed) -> Result<Layer
         .filter(|(_, (count, _))| *count == groups.len())
         .map(|(choice, (_, error))| (choice, root(error)))
         .collect();
-    let choice = errors
-        .iter()
-        .min_by(|one, other| one.1.total_cmp(&other.1))
-        .map_or(Choice::Nearest, |best| best.0);
+    // A choice that changes more has to make the error clearly smaller.
+    let mut best = (Choice::Nearest, f64::INFINITY);
+    for &(choice, error) in &errors {
+        if error < best.1 * (1.0 - LEAST_GAIN) {
+            best = (choice, error);
+        }
+    }
+    let choice = best.0;
     let mut chosen = vec![0; weights.len()];
     let mut corrected = Vec::new();
     for (indices, candidates) in &groups {
