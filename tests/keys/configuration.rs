@@ -1,7 +1,7 @@
 //! Cases for the keys of a deployment's configuration.
 
 use super::Effect::{self, Bits, Error, Files, Placement, Report};
-use super::{calibration, compiled, differences, evaluation, images, repository, unmatched};
+use super::{calibration, compiled, differences, evaluation, images, optimize, repository, unmatched};
 use std::collections::BTreeMap;
 use strait_builtin as _;
 use strait_document::Document as _;
@@ -533,6 +533,7 @@ fn every_key_of_a_configuration_takes_effect_or_is_refused() {
             .chain(calibration::CASES)
             .chain(evaluation::CASES)
             .chain(images::cases())
+            .chain(optimize::CASES)
     };
     let of_libraries = OF_LIBRARIES.iter().copied();
     let keys: Vec<&str> = cases().map(|case| case.key).chain(of_libraries).collect();

@@ -7,6 +7,7 @@ mod configuration;
 mod dialect;
 mod evaluation;
 mod images;
+mod optimize;
 mod table;
 
 use std::{collections::BTreeMap, fs, num::NonZeroUsize, path::Path, path::PathBuf, sync::Mutex};

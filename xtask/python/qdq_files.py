@@ -9,8 +9,9 @@
 
 qdq_misses.py lists the files that are known to miss one of these, by how much, and why.
 
-The files are those of the model in the repository, of the graphs below tests/rows, and, where they are, of the real models for
-every target: a few of them, or all with --all. With --zoo, those of the architectures of `shared/zoo`.
+The files are those of the model in the repository, of the graphs below tests/rows, of a softmax on a very fine grid, and, where
+they are, of the real models for every target: a few of them, or all with --all. With --zoo, those of the architectures of
+`shared/zoo`.
 """
 
 import argparse
@@ -25,6 +26,7 @@ import onnxruntime
 import processes
 import qdq
 import qdq_faults
+import qdq_flat
 import qdq_table
 import qdq_zoo
 from models import MODELS
@@ -178,7 +180,7 @@ def main():
     if arguments.zoo:
         cases = qdq_zoo.cases(maker, arguments.zoo)
     else:
-        cases = [*digits(maker), *rows(maker), *(real(maker) if arguments.shared else [])]
+        cases = [*digits(maker), *rows(maker), *qdq_flat.cases(maker), *(real(maker) if arguments.shared else [])]
     cases = [(name, make) for name, make in cases if not arguments.only or arguments.only in name]
     found = []
     with ThreadPoolExecutor(2) as pool:

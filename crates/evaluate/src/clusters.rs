@@ -21,7 +21,7 @@
 //!
 //! Sums are computed in the order of the samples.
 
-use crate::{interval::Spread, interval::normal_quantile, interval::t_quantile, proportion::Paired};
+use crate::quantiles::{normal_quantile, t_quantile};
 
 /// What counts of one sample: a sum over its answers, and the number of answers.
 pub(crate) type Cluster = (f64, f64);
@@ -115,44 +115,6 @@ impl ClusteredShare {
     }
 }
 
-/// The difference in percentage points between the shares of two models on the same samples. For each sample, `pairs`
-/// has the counts of the first and of the second model, and the number of answers.
-///
-/// If no sample differs, the answers say nothing about how they depend on each other. Then each sample counts as one
-/// answer without a difference ([`Spread::Counted`]).
-pub(crate) fn change(pairs: &[([u64; 2], u64)]) -> (f64, Spread) {
-    let counted = pairs.iter().filter(|(_, of)| *of > 0);
-    let clusters: Vec<Cluster> = counted
-        .map(|&([before, after], of)| (after as f64 - before as f64, of as f64))
-        .collect();
-    let (difference, answers) = clusters
-        .iter()
-        .fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));
-    // A single rounding, so that a gate that allows exactly this loss is met.
-    let value = 100.0 * difference / f64::max(answers, 1.0);
-    let samples = clusters.len();
-    if clusters.iter().all(|(difference, _)| *difference == 0.0) {
-        let none = Paired {
-            gained: 0,
-            lost: 0,
-            samples: samples as u64,
-        };
-        let spread = if samples > 1 {
-            Spread::Counted(none)
-        } else {
-            Spread::Unknown
-        };
-        return (value, spread);
-    }
-    let spread = ratio(&clusters)
-        .1
-        .map_or(Spread::Unknown, |variance| Spread::Clustered {
-            error: 100.0 * variance.sqrt(),
-            samples,
-        });
-    (value, spread)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -209,25 +171,5 @@ mod tests {
         assert_eq!(ClusteredShare::new(&[[3, 7]]).interval(), None);
         assert_eq!(ClusteredShare::new(&[[3, 7], [0, 0]]).interval(), None);
         assert_eq!(ClusteredShare::new(&[]).percent(), 0.0);
-    }
-
-    #[test]
-    fn a_change_varies_as_its_samples_do() {
-        // d = −2, 1, 0, −1 over 4, 2, 3, 1 answers. D = −0.2, so the residuals are −1.2, 1.4, 0.6, −0.8.
-        let pairs = [([3, 1], 4), ([0, 1], 2), ([2, 2], 3), ([1, 0], 1), ([0, 0], 0)];
-        let (value, spread) = change(&pairs);
-        assert!((value + 20.0).abs() < 1e-12);
-        let error = 100.0 * (4.0 / 3.0 * (1.44 + 1.96 + 0.36 + 0.64) / 100.0f64).sqrt();
-        assert!((spread.standard_error().unwrap() - error).abs() < 1e-9);
-        // Student's t with three degrees of freedom: 3.182.
-        let [low, high] = spread.interval(value).unwrap();
-        assert!(
-            (high - (-20.0 + 3.182 * error)).abs() < 0.3 && (low + high + 40.0).abs() < 1e-9,
-            "{low} {high}"
-        );
-        let (none, spread) = change(&[([5, 5], 9); 10]);
-        assert!(none == 0.0 && spread.interval(0.0).is_some_and(|[low, high]| low < -1.0 && high > 1.0));
-        assert_eq!(change(&[([5, 4], 9)]).1, Spread::Unknown);
-        assert_eq!(change(&[([5, 5], 9)]).1, Spread::Unknown);
     }
 }

@@ -22,6 +22,7 @@ pub mod metrics;
 #[cfg(feature = "metrics")]
 mod parts;
 mod proportion;
+mod quantiles;
 mod resample;
 mod seen;
 mod words;

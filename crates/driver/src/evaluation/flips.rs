@@ -23,10 +23,7 @@ use std::{
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 use strait_container::Beside;
-use strait_evaluate::{
-    Better, Measure, Note, Unit,
-    metrics::{Flip, Flips},
-};
+use strait_evaluate::{Better, Measure, Note, Unit, metrics::Flip};
 use strait_samples::Samples;
 
 use crate::{
@@ -36,14 +33,7 @@ use crate::{
     table,
 };
 
-use super::set::Judge;
-
-/// The answers of one output that are compared one by one.
-pub(crate) struct Compared {
-    pub(crate) flips: Flips,
-    /// The extents along which the answers of a sample lie.
-    pub(crate) positions: Vec<usize>,
-}
+use super::set::{Compared, Judge};
 
 /// How many answers changed, and the file that lists them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

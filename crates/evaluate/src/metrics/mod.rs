@@ -3,6 +3,7 @@
 mod agreement;
 mod auc;
 mod claim;
+mod flip;
 mod flips;
 mod map;
 mod miou;
@@ -15,7 +16,8 @@ mod top;
 pub use agreement::Agreement;
 pub use auc::{Auc, Score};
 pub use claim::Claim;
-pub use flips::{Flip, Flipped, Flips};
+pub use flip::{Flip, Flipped};
+pub use flips::Flips;
 pub use map::{BoxSource, Map, OVERLAPS};
 pub use miou::{Layout, Miou};
 pub use nearness::{Nearness, Of, ratio};

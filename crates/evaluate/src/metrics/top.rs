@@ -9,7 +9,7 @@ use crate::seen::EvaluatedSample;
 use crate::{
     accuracy::{Change, Figure},
     answers::{Answers, Question},
-    clusters::{self, ClusteredShare},
+    clusters::ClusteredShare,
     error::EvaluateError,
     interval::Spread,
     labels::Labels,
@@ -81,7 +81,7 @@ impl Meter for Top {
                     .iter()
                     .zip(&integer)
                     .map(|(&[before, of], &[after, _])| ([before, after], of));
-                let (value, spread) = clusters::change(&pairs.collect::<Vec<_>>());
+                let (value, spread) = Spread::of_change(&pairs.collect::<Vec<_>>());
                 return Change::new(value, spread);
             }
             let paired = paired(&float, &integer);

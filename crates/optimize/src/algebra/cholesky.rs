@@ -37,17 +37,13 @@ impl Square {
         self.size
     }
 
-    /// The diagonal of H.
-    pub(crate) fn diagonal(&self) -> &[f64] {
-        &self.diagonal
-    }
-
     /// The mean of the diagonal of H.
     pub(crate) fn mean(&self) -> f64 {
         self.diagonal.iter().sum::<f64>() / self.size.max(1) as f64
     }
 
     /// The element of H in a row and a column.
+    #[cfg(test)]
     pub(crate) fn at(&self, i: usize, j: usize) -> f64 {
         match i == j {
             true => self.diagonal[i],

@@ -283,11 +283,11 @@ impl<'a> Sequence<'a> {
         };
         self.baked.choose(layer.node, Some(chosen));
         let spec = self.task.spec;
-        rebake(&mut self.module, spec, &mut self.baked, layer.node).or_else(|refused| {
+        rebake(&mut self.module, spec, &mut self.baked, layer.node).map_err(|refused| {
             self.baked.choose(layer.node, None);
             // The model's own parameters were baked before, so they fit.
             _ = rebake(&mut self.module, spec, &mut self.baked, layer.node);
-            Err(Untouched(refused.to_string()))
+            Untouched(refused.to_string())
         })
     }
 }

@@ -10,7 +10,7 @@ use strait_core::Module;
 use strait_document::{KeyPath, nearest};
 use strait_evaluate::{
     ConcatenatedParts, Measure, Meter, Metric, Output, Question, Unit,
-    metrics::{Auc, Layout, Miou, Nearness, Of, Own, Psnr, Score},
+    metrics::{Auc, Flips, Layout, Miou, Nearness, Of, Own, Psnr, Score},
     positions,
 };
 use strait_samples::{Array, DataError, InputSpec, LabelCount, Samples, label_array, labels_by_name};
@@ -23,7 +23,7 @@ use crate::{
     table,
 };
 
-use super::{command::Command, flips::Compared};
+use super::command::Command;
 
 /// How many seconds a command may take if the configuration sets no limit.
 const SECONDS: u64 = 600;
@@ -33,6 +33,13 @@ pub(crate) struct Judge {
     pub(crate) measure: Measure,
     /// The command that computes the metric from the outputs for all samples. `None` if Strait computes the metric.
     pub(crate) command: Option<Command>,
+}
+
+/// The answers of one output that are compared one by one.
+pub(crate) struct Compared {
+    pub(crate) flips: Flips,
+    /// The extents along which the answers of a sample lie.
+    pub(crate) positions: Vec<usize>,
 }
 
 /// The model and samples that metrics are prepared for.
