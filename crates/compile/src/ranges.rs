@@ -2,16 +2,15 @@
 //!
 //! Each observer answers the question how much of the tails of a distribution should be cut off in its own way, and none is
 //! right for every network: where few samples have large numbers, cutting them off makes all other samples more precise.
-//! Here, candidates are made by several observers, and the simulated model is run with them on the samples that judge.
-//! First, one observer is chosen for all values. Then, value by value in the order of the graph, the ranges of the other
-//! observers are tried.
+//! Here, candidates are made by several observers, and the simulated model is run with them on the samples. First, one
+//! observer is chosen for all values. Then the ranges of the other observers are tried for single values.
 
 use std::collections::BTreeMap;
 
 use strait_core::{Module, Origin, Port, QuantParams, ValueId};
 use strait_execute::cost;
 use strait_lower::{Parameters, simulate};
-use strait_optimize::{Fidelity, Optimised};
+use strait_optimize::{Fidelity, LEAST_SAMPLES, Optimised, is_gain, mean};
 use strait_quantize::annotate::{RangeFrom, ValueSettings};
 use strait_quantize::observers::ObserverChoice;
 use strait_target::spec::{Observer, ObserverOptions};
@@ -19,13 +18,10 @@ use strait_target::spec::{Observer, ObserverOptions};
 use crate::{CompileError, Quantized, Settings, Task, Watch, quantize::quantize_from, task::Optimising};
 
 /// The largest number of samples on which ranges are compared.
-const SAMPLES: usize = 32;
+const SAMPLES: usize = 48;
 
 /// The number of multiply-adds, and of other elements that are visited, for the trials of single values.
 const OPERATIONS: u64 = 200_000_000_000;
-
-/// A range has to make the error smaller by this part.
-const LEAST_GAIN: f64 = 0.005;
 
 /// The ranges of activations that were chosen.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,7 +30,7 @@ pub struct ChosenRanges {
     pub observer: Observer,
     /// The observers of single values.
     pub values: BTreeMap<ValueId, Observer>,
-    /// The error at the outputs of the model before and after, as in [`Fidelity::error`].
+    /// The error at the outputs of the model before and after, the mean of [`Fidelity::errors`].
     pub error: [f64; 2],
 }
 
@@ -42,7 +38,7 @@ pub struct ChosenRanges {
 pub(crate) struct Ranges {
     pub(crate) settings: Settings,
     pub(crate) quantized: Quantized,
-    /// `None` if there were no samples.
+    /// `None` if there were too few samples.
     pub(crate) chosen: Option<ChosenRanges>,
 }
 
@@ -62,14 +58,14 @@ pub(crate) fn choose(
         task,
         fidelity,
         settings,
-        error: 0.0,
+        errors: Vec::new(),
         quantized: plain,
         own: BTreeMap::new(),
     };
     let mut chosen = None;
-    if search.fidelity.count() > 0 {
-        search.error = search.fidelity.error(&search.simulated(&search.quantized)?)?;
-        let before = search.error;
+    if search.fidelity.count() >= LEAST_SAMPLES {
+        search.errors = search.fidelity.errors(&search.simulated(&search.quantized)?)?;
+        let before = mean(&search.errors);
         watch.step("ranges", None, |done| {
             let candidates = search.observers()?;
             search.values(&candidates, done)
@@ -77,7 +73,7 @@ pub(crate) fn choose(
         chosen = Some(ChosenRanges {
             observer: search.settings.default.observer.observer,
             values: std::mem::take(&mut search.own),
-            error: [before, search.error],
+            error: [before, mean(&search.errors)],
         });
     }
     Ok(Ranges {
@@ -93,9 +89,9 @@ type Candidates = Vec<(ObserverChoice, BTreeMap<ValueId, QuantParams>)>;
 struct Search<'a> {
     task: &'a Task<'a>,
     fidelity: Fidelity<'a>,
-    /// The best settings so far, the error of the model with them, and this model.
+    /// The best settings so far, the errors of the model with them, and this model.
     settings: Settings,
-    error: f64,
+    errors: Vec<f64>,
     quantized: Quantized,
     /// The values with an observer of their own.
     own: BTreeMap<ValueId, Observer>,
@@ -185,10 +181,10 @@ impl Search<'_> {
 
     /// Keeps settings if the model with them is closer to the float model. Returns whether it is.
     fn judge(&mut self, settings: Settings, quantized: Quantized) -> Result<bool, CompileError> {
-        let error = self.fidelity.error(&self.simulated(&quantized)?)?;
-        let is_better = error < self.error * (1.0 - LEAST_GAIN);
+        let errors = self.fidelity.errors(&self.simulated(&quantized)?)?;
+        let is_better = is_gain(&self.errors, &errors);
         if is_better {
-            (self.settings, self.error, self.quantized) = (settings, error, quantized);
+            (self.settings, self.errors, self.quantized) = (settings, errors, quantized);
         }
         Ok(is_better)
     }

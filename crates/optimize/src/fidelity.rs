@@ -20,8 +20,7 @@ pub struct Fidelity<'a> {
 }
 
 impl<'a> Fidelity<'a> {
-    /// Runs the float model on the samples that judge: those that are left out when codes are computed. At most `most` of
-    /// them are used, evenly spread.
+    /// Runs the float model on the samples. At most `most` of them are used, evenly spread.
     ///
     /// # Errors
     /// [`Error`].
@@ -31,12 +30,11 @@ impl<'a> Fidelity<'a> {
         most: usize,
         (limits, threads): (Limits, NonZeroUsize),
     ) -> Result<Fidelity<'a>, Error> {
-        let all: Vec<usize> = (0..samples.count()).filter(|&at| is_held(at)).collect();
-        let count = all.len().min(most);
-        let indices = (0..count).map(|at| all[at * all.len() / count]).collect();
+        let all = samples.count();
+        let count = all.min(most);
         let mut fidelity = Fidelity {
             samples,
-            indices,
+            indices: (0..count).map(|at| at * all / count).collect(),
             outputs: Vec::new(),
             limits,
             threads,
@@ -50,32 +48,18 @@ impl<'a> Fidelity<'a> {
         self.indices.len()
     }
 
-    /// The error of a model: Σ (difference of an element)² / Σ (float element)² for each float output of each sample, and
-    /// the mean of these quotients. A quotient counts as 1 if it is larger.
+    /// The error of a model on each sample: the mean over the float outputs of
+    /// Σ (difference of an element)² / Σ (float element)². A quotient counts as 1 if it is larger.
     ///
     /// # Errors
     /// [`Error`].
-    pub fn error(&self, module: &Module) -> Result<f64, Error> {
-        let (mut sum, mut count) = (0.0, 0);
-        for (made, float) in self.run(module)?.iter().zip(&self.outputs) {
-            for (made, float) in made.iter().zip(float) {
-                let (Ok(made), Ok(float)) = (made.values::<f32>(), float.values::<f32>()) else {
-                    continue;
-                };
-                let square = |x: f64| x * x;
-                let noise: f64 = made
-                    .iter()
-                    .zip(float)
-                    .map(|(a, b)| square(f64::from(*a) - f64::from(*b)))
-                    .sum();
-                let power: f64 = float.iter().map(|&x| square(x.into())).sum();
-                if power > 0.0 {
-                    sum += (noise / power).min(1.0);
-                    count += 1;
-                }
-            }
-        }
-        Ok(sum / f64::from(count.max(1)))
+    pub fn errors(&self, module: &Module) -> Result<Vec<f64>, Error> {
+        let runs = self.run(module)?;
+        Ok(runs
+            .iter()
+            .zip(&self.outputs)
+            .map(|(made, float)| error(made, float))
+            .collect())
     }
 
     fn run(&self, module: &Module) -> Result<Vec<Vec<Tensor>>, Error> {
@@ -102,6 +86,48 @@ impl<'a> Fidelity<'a> {
     }
 }
 
+/// The error of the outputs for one sample.
+fn error(made: &[Tensor], float: &[Tensor]) -> f64 {
+    let (mut sum, mut count) = (0.0, 0);
+    for (made, float) in made.iter().zip(float) {
+        let (Ok(made), Ok(float)) = (made.values::<f32>(), float.values::<f32>()) else {
+            continue;
+        };
+        let square = |x: f64| x * x;
+        let pairs = made.iter().zip(float);
+        let noise: f64 = pairs.map(|(a, b)| square(f64::from(*a) - f64::from(*b))).sum();
+        let power: f64 = float.iter().map(|&x| square(x.into())).sum();
+        if power > 0.0 {
+            sum += (noise / power).min(1.0);
+            count += 1;
+        }
+    }
+    sum / f64::from(count.max(1))
+}
+
+/// A change has to make errors smaller by this part.
+const LEAST_GAIN: f64 = 0.01;
+
+/// How many standard errors the gain of a change has to be larger than zero.
+const CERTAINTY: f64 = 2.0;
+
+/// True if a change makes errors clearly smaller. `before` and `after` have the error of each sample. Their mean has to fall
+/// by one percent, and the mean of the differences d has to be larger than twice its standard error,
+/// √(Σ (d − mean(d))² / (n·(n − 1))). So a change is not made because of a few samples.
+pub fn is_gain(before: &[f64], after: &[f64]) -> bool {
+    let count = before.len() as f64;
+    let gains: Vec<f64> = before.iter().zip(after).map(|(before, after)| before - after).collect();
+    let gain = gains.iter().sum::<f64>() / count;
+    let spread: f64 = gains.iter().map(|own| (own - gain) * (own - gain)).sum();
+    let error = (spread / (count * (count - 1.0))).sqrt();
+    count > 1.0 && gain > LEAST_GAIN * mean(before) && gain > CERTAINTY * error
+}
+
+/// The mean of the errors of all samples.
+pub fn mean(errors: &[f64]) -> f64 {
+    errors.iter().sum::<f64>() / errors.len().max(1) as f64
+}
+
 /// True if a sample is left out when codes are computed, so that it can judge them.
 pub(crate) fn is_held(index: usize) -> bool {
     index % HELD == HELD - 1
@@ -109,3 +135,17 @@ pub(crate) fn is_held(index: usize) -> bool {
 
 /// One sample of so many is left out when codes are computed.
 pub(crate) const HELD: usize = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gain_on_few_samples_is_none() {
+        assert!(is_gain(&[1.0, 2.0, 3.0, 2.0], &[0.9, 1.8, 2.8, 1.9]));
+        // The mean is smaller only because of one sample.
+        assert!(!is_gain(&[1.0, 2.0, 9.0, 2.0], &[1.1, 2.1, 4.0, 2.1]));
+        assert!(!is_gain(&[1.0, 1.0, 1.0], &[0.995, 0.994, 0.996]));
+        assert!(!is_gain(&[1.0], &[0.1]) && !is_gain(&[], &[]));
+    }
+}

@@ -21,6 +21,9 @@ mod fidelity;
 mod layer;
 mod sequence;
 
-pub use fidelity::Fidelity;
+/// The least number of samples from which something is chosen.
+pub const LEAST_SAMPLES: usize = fidelity::HELD;
+
+pub use fidelity::{Fidelity, is_gain, mean};
 pub use layer::candidates::{Algorithms, Choice};
 pub use sequence::{Error, LayerOutcome, Optimised, Task, Untouched, layers, optimise};

@@ -24,7 +24,7 @@ pub struct Optimized {
 pub struct OptimizedRanges {
     /// The observer for all values without one of their own.
     pub observer: String,
-    /// The power of the error divided by the power of the float outputs, on the samples that judge: before and after.
+    /// The power of the error divided by the power of the float outputs on calibration samples, before and after.
     pub error: [f64; 2],
     /// The tensors whose range comes from another observer.
     pub tensors: Vec<OptimizedRange>,

@@ -38,8 +38,9 @@ pub struct Algorithms {
 pub(crate) struct Problem<'a> {
     /// The positions from which codes and biases are computed.
     pub(crate) learned: &'a Positions,
-    /// The positions on which the candidates are compared.
+    /// The positions on which the candidates are compared, and the number of samples that they come from.
     pub(crate) held: &'a Positions,
+    pub(crate) samples: usize,
     /// real = step × element, for x and y.
     pub(crate) steps: [f64; 2],
     /// The weights of the float model, output by output.
@@ -57,8 +58,8 @@ pub(crate) struct Candidate {
     pub(crate) choice: Choice,
     pub(crate) codes: Vec<i32>,
     pub(crate) bias: Option<Vec<f32>>,
-    /// The sum of the squared errors of the outputs on the positions that were held back.
-    pub(crate) error: f64,
+    /// For each sample that was held back, the sum of the squared errors of the outputs.
+    pub(crate) errors: Vec<f64>,
 }
 
 /// The part of the mean diagonal of H that is added to its diagonal. So inputs that are nearly the same, or that were
@@ -107,9 +108,15 @@ impl Problem<'_> {
     /// quantized model what the float model computes.
     fn fitted(&self, moments: &Moments, inputs: &Square, (centred, damping): (bool, f64)) -> Vec<f64> {
         let unit = self.steps[1] / self.steps[0];
+        let width = self.learned.width.max(1);
         let mut fitted = moments.results(centred);
-        for (element, &weight) in fitted.iter_mut().zip(self.weights) {
-            *element = *element * unit + damping * f64::from(weight);
+        for (at, (element, &weight)) in fitted.iter_mut().zip(self.weights).enumerate() {
+            // A bias that stays is no part of what the weights should compute.
+            let bias = self.bias.and_then(|bias| bias.get(at / width)).filter(|_| !centred);
+            let own = bias.map_or(0.0, |&bias| {
+                f64::from(bias) / self.steps[0] * moments.x[at % width] / moments.count
+            });
+            *element = *element * unit - own + damping * f64::from(weight);
         }
         inputs.solve(&mut fitted);
         fitted
@@ -145,17 +152,20 @@ impl Problem<'_> {
         let mut errors = vec![0.0; self.held.count() * outputs];
         let (x, rows) = (Matrix::new(&self.held.x, width), Matrix::new(&weights, width));
         products(x, rows, (&mut errors, outputs), false, |out, sum| *out = sum);
-        let mut error = 0.0;
+        let mut found = vec![0.0; self.samples];
+        let each = errors.len().div_ceil(self.samples.max(1)).max(1);
         for (at, (sum, y)) in errors.iter().zip(&self.held.y).enumerate() {
             let made = sum * x_step + own.get(at % outputs).copied().map_or(0.0, f64::from);
             let difference = made - f64::from(*y) * y_step;
-            error += difference * difference;
+            if let Some(error) = found.get_mut(at / each) {
+                *error += difference * difference;
+            }
         }
         Candidate {
             choice,
             codes,
             bias,
-            error,
+            errors: found,
         }
     }
 }

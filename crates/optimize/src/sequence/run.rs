@@ -7,7 +7,7 @@
 use super::frontier::{Frontier, levels};
 use super::layers::{self, Layer};
 use super::store::Store;
-use crate::fidelity::{HELD, is_held};
+use crate::fidelity::{HELD, is_gain, is_held};
 use crate::layer::candidates::{Algorithms, Candidate, Choice, Problem};
 use crate::layer::positions::{Positions, exponent};
 use rayon::prelude::*;
@@ -30,9 +30,6 @@ const POSITIONS: usize = 6_000;
 
 /// The largest number of inputs at all positions of a layer together.
 const ELEMENTS: usize = 8 << 20;
-
-/// A candidate for a layer has to make the error of its results smaller by this part.
-const LEAST_GAIN: f64 = 0.005;
 
 /// The bytes of values between two segments that stay in memory. Other values are in temporary files.
 const KEPT: usize = 64 << 20;
@@ -369,6 +366,7 @@ fn solve(task: &Task<'_>, layer: &Layer, mut observed: Observed) -> Result<Layer
             let problem = Problem {
                 learned: &learned[group],
                 held: &held[group],
+                samples: task.samples.count() / HELD,
                 steps,
                 weights: &own,
                 bias: bias
@@ -381,26 +379,30 @@ fn solve(task: &Task<'_>, layer: &Layer, mut observed: Observed) -> Result<Layer
         })
         .collect();
     // A candidate of the layer has to exist for each of its groups.
-    let mut errors: BTreeMap<Choice, (usize, f64)> = BTreeMap::new();
+    let mut errors: BTreeMap<Choice, (usize, Vec<f64>)> = BTreeMap::new();
     for candidate in groups.iter().flat_map(|(_, candidates)| candidates) {
-        let (count, error) = errors.entry(candidate.choice).or_default();
-        (*count, *error) = (*count + 1, *error + candidate.error);
+        let (count, errors) = errors.entry(candidate.choice).or_default();
+        errors.resize(candidate.errors.len(), 0.0);
+        errors
+            .iter_mut()
+            .zip(&candidate.errors)
+            .for_each(|(sum, error)| *sum += error);
+        *count += 1;
     }
-    let numbers: usize = held.iter().map(|positions| positions.y.len()).sum();
-    let root = |error: f64| (error / numbers.max(1) as f64).sqrt();
-    let errors: Vec<(Choice, f64)> = errors
-        .into_iter()
-        .filter(|(_, (count, _))| *count == groups.len())
-        .map(|(choice, (_, error))| (choice, root(error)))
-        .collect();
-    // A choice that changes more has to make the error clearly smaller.
-    let mut best = (Choice::Nearest, f64::INFINITY);
-    for &(choice, error) in &errors {
-        if error < best.1 * (1.0 - LEAST_GAIN) {
-            best = (choice, error);
+    errors.retain(|_, (count, _)| *count == groups.len());
+    let mut choice = Choice::Nearest;
+    for (&other, (_, after)) in &errors {
+        // A choice that changes more has to be clearly better.
+        if errors.get(&choice).is_some_and(|(_, before)| is_gain(before, after)) {
+            choice = other;
         }
     }
-    let choice = best.0;
+    let numbers: usize = held.iter().map(|positions| positions.y.len()).sum();
+    let root = |errors: &[f64]| (errors.iter().sum::<f64>() / numbers.max(1) as f64).sqrt();
+    let errors: Vec<(Choice, f64)> = errors
+        .iter()
+        .map(|(&choice, (_, errors))| (choice, root(errors)))
+        .collect();
     let mut chosen = vec![0; weights.len()];
     let mut corrected = Vec::new();
     for (indices, candidates) in &groups {

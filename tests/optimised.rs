@@ -1,0 +1,192 @@
+//! Codes, biases and ranges that are chosen from samples.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use strait_builtin as _;
+use strait_compile::{Algorithms, Built, Choice, InMemory, Means, Model, Optimising, Resolved, Silent, Task, build};
+use strait_core::text::{PrintOptions, parse, print};
+use strait_core::{CodesOrigin, Module, Switches};
+use strait_execute::{Limits, Tensor};
+use strait_target::spec::Integer;
+use strait_tests::numeric::inputs;
+use strait_tests::passes::target;
+use strait_tests::random_graph::random_graph;
+use strait_verify::Ranges;
+
+const ALL: Algorithms = Algorithms {
+    correct_bias: true,
+    round: true,
+    ranges: true,
+};
+
+/// Two convolutions, of which the second one reads what the first one makes, and a matrix product.
+const NETWORK: &str = "strait 1 float
+graph @main(%x: f32[1,3,8,8]) {
+  %a: f32[1,8,8,8] = conv(%x, @w1, @b1) {stride=[1,1], pad=[1,1,1,1], dilation=[1,1], groups=1, pad_value=0}
+  %b: f32[1,8,8,8] = relu(%a)
+  %c: f32[1,8,4,4] = conv(%b, @w2, @b2) {stride=[2,2], pad=[1,1,1,1], dilation=[1,1], groups=8, pad_value=0}
+  %d: f32[1,8,4,4] = relu(%c)
+  %e: f32[1,128] = reshape(%d) {shape=[1,128]}
+  %f: f32[1,10] = gemm(%e, @w3) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}
+  return %f
+}
+data @w1: f32[8,3,3,3] = random 1
+data @b1: f32[8] = random 2
+data @w2: f32[8,1,3,3] = random 3
+data @b2: f32[8] = random 4
+data @w3: f32[10,128] = random 5
+";
+
+fn samples(float: &Module, count: u64) -> InMemory {
+    InMemory((0..count).map(|at| smooth(float, 77 + at)).collect())
+}
+
+/// Inputs in which neighbouring elements are alike, as in images.
+fn smooth(float: &Module, seed: u64) -> Vec<Tensor> {
+    let mut tensors = inputs(float, seed, 1.0);
+    for tensor in &mut tensors {
+        if let Ok(values) = tensor.values_mut::<f32>() {
+            let mut last = 0.0;
+            for value in values {
+                last = 0.9 * last + 0.4 * *value;
+                *value = last;
+            }
+        }
+    }
+    tensors
+}
+
+fn built(float: &Module, samples: &InMemory, name: &str, algorithms: Option<Algorithms>, threads: usize) -> Built {
+    built_with(None, (float, samples, name), algorithms, threads)
+}
+
+/// Compiles with weights of a type.
+fn built_with(
+    weights: Option<Integer>,
+    (float, samples, name): (&Module, &InMemory, &str),
+    algorithms: Option<Algorithms>,
+    threads: usize,
+) -> Built {
+    let target = target(name).unwrap();
+    let model = Model::new(float.clone(), &Switches::default()).unwrap();
+    let observed = model
+        .observe(Arc::new(samples.clone()), Means::default(), &Silent)
+        .unwrap();
+    let mut resolved = Resolved::new(target.spec());
+    resolved.settings.default.weights.ty = weights;
+    let task = Task {
+        float: &observed.model.module,
+        bodies: &observed.model.bodies,
+        observation: &observed.observation,
+        target: &target,
+        resolved: &resolved,
+        ranges: &Ranges::default(),
+        optimise: algorithms.map(|algorithms| Optimising { samples, algorithms }),
+        random_inputs: 1,
+        limits: Limits::default(),
+        threads: NonZeroUsize::new(threads).unwrap(),
+    };
+    build(&task, &Silent).unwrap()
+}
+
+fn text(module: &Module) -> String {
+    let all = PrintOptions {
+        inline_limit: usize::MAX,
+        ..PrintOptions::default()
+    };
+    print(module, &all)
+}
+
+/// The error of the simulated model at its outputs, over samples that no algorithm has seen.
+fn error(float: &Module, built: &Built, seed: u64) -> f64 {
+    let unseen: Vec<Vec<Tensor>> = (0..16).map(|at| smooth(float, seed + at)).collect();
+    let runs = |module: &Module| -> Vec<f32> {
+        let plan = strait_execute::Plan::new(module, module.main, &strait_execute::PlanOptions::default()).unwrap();
+        let mut workspace = strait_execute::Workspace::new(&plan, &strait_execute::Threads::one());
+        let run = |sample: &Vec<Tensor>| {
+            let views: Vec<_> = sample.iter().map(Tensor::view).collect();
+            plan.run(&mut workspace, &views).unwrap()
+        };
+        let outputs: Vec<Vec<Tensor>> = unseen.iter().map(run).collect();
+        outputs
+            .iter()
+            .flatten()
+            .flat_map(|tensor| tensor.values::<f32>().unwrap().to_vec())
+            .collect()
+    };
+    let simulated = strait_lower::simulate(&built.annotated, None, strait_lower::Parameters::Reals).unwrap();
+    let (exact, made) = (runs(float), runs(&simulated));
+    exact.iter().zip(&made).map(|(a, b)| f64::from(a - b).powi(2)).sum()
+}
+
+#[test]
+fn weights_of_four_bits_lose_much_less_on_samples_that_nobody_saw() {
+    let float = parse(NETWORK).unwrap();
+    let model = (&float, &samples(&float, 64), "generic-int8");
+    let [plain, optimised] = [None, Some(ALL)].map(|how| built_with(Some(Integer::Int4), model, how, 1));
+    let errors = [&plain, &optimised].map(|built| error(&float, built, 5000));
+    assert!(errors[1] < 0.6 * errors[0], "{errors:?}");
+    let layers = &optimised.optimised.as_ref().unwrap().layers;
+    assert_eq!((layers.layers.len(), layers.untouched.len()), (3, 0));
+    assert!(
+        layers.layers.values().all(|layer| layer.choice > Choice::Bias),
+        "{layers:?}"
+    );
+    let table = &optimised.annotated.main().quant;
+    let chosen = table.iter().filter_map(|(id, _)| table.codes(id));
+    // The weights of three layers, and two biases.
+    assert_eq!(chosen.filter(|codes| codes.origin == CodesOrigin::Optimised).count(), 5);
+}
+
+#[test]
+fn the_number_of_threads_changes_no_code() {
+    let mut optimised = 0;
+    for seed in 0..6 {
+        let float = parse(&random_graph(seed, 25)).unwrap();
+        let samples = samples(&float, 8);
+        for name in ["generic-int8", "sima", "ascend"] {
+            let models = [1, 2, 3].map(|threads| built(&float, &samples, name, Some(ALL), threads));
+            let texts = models.each_ref().map(|model| text(&model.module));
+            assert!(texts[0] == texts[1] && texts[0] == texts[2], "seed {seed} for {name}");
+            let layers = models
+                .each_ref()
+                .map(|model| &model.optimised.as_ref().unwrap().layers.layers);
+            optimised += layers[0].len();
+            assert_eq!(
+                format!("{:?}", layers[0]),
+                format!("{:?}", layers[1]),
+                "seed {seed} for {name}"
+            );
+            strait_core::verifier::verify(&models[0].annotated).unwrap();
+        }
+    }
+    assert!(optimised > 20, "{optimised}");
+}
+
+#[test]
+fn too_few_samples_judge_nothing() {
+    let float = parse(NETWORK).unwrap();
+    let samples = samples(&float, 3);
+    let plain = built(&float, &samples, "generic-int8", None, 1);
+    let optimised = built(&float, &samples, "generic-int8", Some(ALL), 1);
+    assert_eq!(text(&plain.module), text(&optimised.module));
+    let done = optimised.optimised.unwrap();
+    assert!(done.ranges.is_none() && done.layers.layers.is_empty());
+    let why: Vec<&str> = done.layers.untouched.values().map(|why| why.0.as_str()).collect();
+    assert_eq!(why.len(), 3);
+    assert!(why[0].contains("4 samples or more"), "{why:?}");
+}
+
+#[test]
+fn layers_whose_codes_cannot_be_chosen_say_why() {
+    let text = NETWORK.replace(
+        "return %f",
+        "%g: f32[1,10] = gemm(%e, @w3) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}\n  return %f, %g",
+    );
+    let float = parse(&text).unwrap();
+    let done = built(&float, &samples(&float, 8), "generic-int8", Some(ALL), 1)
+        .optimised
+        .unwrap();
+    let why: Vec<&str> = done.layers.untouched.values().map(|why| why.0.as_str()).collect();
+    assert_eq!(why, ["other layers share its weights"; 2]);
+}
