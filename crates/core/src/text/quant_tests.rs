@@ -61,6 +61,19 @@ fn configs_read_and_print_as_themselves() {
 }
 
 #[test]
+fn codes_that_were_chosen_read_and_print_as_themselves() {
+    let text = CONFIGS.replace(" codes=@", " optimised_codes=@");
+    let module = parse(&text).unwrap();
+    assert_eq!(print(&module, &PrintOptions::default()), text);
+    let table = &module.main().quant;
+    let id = table.id(NodeId::new(0), Port::Operand(2)).unwrap();
+    assert_eq!(table.codes(id).unwrap().origin, CodesOrigin::Optimised);
+    let encoded = crate::bytes::encode(&module).unwrap();
+    let decoded = crate::bytes::decode(&encoded.ir, &|at| Some(encoded.tensors.get(at)?.bytes().clone())).unwrap();
+    assert_eq!(print(&decoded, &PrintOptions::default()), text);
+}
+
+#[test]
 fn a_node_may_be_called_like_the_border() {
     let text = "strait 1 annotated
 graph @g(%x: f32[2]) {
@@ -145,7 +158,7 @@ fn an_error_in_a_config_says_where_and_which() {
         ),
         (
             "a operand 0: e4m3 floor baked scale=1.0 zero=0 given",
-            "expected `codes=` or `given_codes=` of a baked config",
+            "expected `codes=`, `optimised_codes=` or `given_codes=` of a baked config",
         ),
         (
             "a operand 0: e4m3 floor activated scale=1.0 zero=0 given given_codes=@k",
