@@ -62,11 +62,23 @@ fn configs_read_and_print_as_themselves() {
 
 #[test]
 fn codes_that_were_chosen_read_and_print_as_themselves() {
-    let text = CONFIGS.replace(" codes=@", " optimised_codes=@");
-    let module = parse(&text).unwrap();
+    let text = r#"strait 1 annotated
+graph @main(%x: f32[1,4]) {
+  %c: f32[1,4] = gemm(%x, @w) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}
+  return %c
+}
+quant @main {
+  input 0: i8[-128,127] asymmetric half_even float initial
+  c operand 1: i8[-127,127] symmetric half_even baked scale=0.5 zero=0 observed optimised_codes=@"w:codes"
+  output 0: i8[-128,127] asymmetric half_even float initial
+}
+data @w: f32[4,4] = splat 1.0
+data @"w:codes": i8[4,4] = splat 2
+"#;
+    let module = parse(text).unwrap();
     assert_eq!(print(&module, &PrintOptions::default()), text);
     let table = &module.main().quant;
-    let id = table.id(NodeId::new(0), Port::Operand(2)).unwrap();
+    let id = table.id(NodeId::new(0), Port::Operand(1)).unwrap();
     assert_eq!(table.codes(id).unwrap().origin, CodesOrigin::Optimised);
     let encoded = crate::bytes::encode(&module).unwrap();
     let decoded = crate::bytes::decode(&encoded.ir, &|at| Some(encoded.tensors.get(at)?.bytes().clone())).unwrap();

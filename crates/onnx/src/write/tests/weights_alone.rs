@@ -105,7 +105,11 @@ fn signed_codes_lose_their_sign_with_their_zero_point() {
         assert_eq!(attribute(&model, "bits"), bits);
         assert_eq!(operand(&model, 1).raw_data.as_deref().unwrap()[0], first, "{ty}");
         let zeros = operand(&model, 3);
-        let expected = if bits == 4 { vec![0x98] } else { vec![middle, middle + 1] };
+        let expected = if bits == 4 {
+            vec![0x98]
+        } else {
+            vec![middle, middle + 1]
+        };
         assert_eq!(zeros.raw_data.as_deref().unwrap(), expected, "{ty}");
         // A scale of a block may be negative, as quantizers of 4 bits write it.
         assert_eq!(
