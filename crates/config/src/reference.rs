@@ -17,7 +17,7 @@ dir = "build/{target}"
 
 /// The sections of the page, in the order in which a configuration is usually written. (The schema has them in alphabetical
 /// order.)
-const SECTIONS: [&str; 13] = [
+const SECTIONS: [&str; 14] = [
     "model",
     "preprocess",
     "input",
@@ -27,6 +27,7 @@ const SECTIONS: [&str; 13] = [
     "calibration",
     "rewrite",
     "quantize",
+    "optimize",
     "fusion",
     "evaluation",
     "gate",

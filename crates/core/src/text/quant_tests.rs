@@ -61,6 +61,31 @@ fn configs_read_and_print_as_themselves() {
 }
 
 #[test]
+fn codes_that_were_chosen_read_and_print_as_themselves() {
+    let text = r#"strait 1 annotated
+graph @main(%x: f32[1,4]) {
+  %c: f32[1,4] = gemm(%x, @w) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}
+  return %c
+}
+quant @main {
+  input 0: i8[-128,127] asymmetric half_even float initial
+  c operand 1: i8[-127,127] symmetric half_even baked scale=0.5 zero=0 observed optimised_codes=@"w:codes"
+  output 0: i8[-128,127] asymmetric half_even float initial
+}
+data @w: f32[4,4] = splat 1.0
+data @"w:codes": i8[4,4] = splat 2
+"#;
+    let module = parse(text).unwrap();
+    assert_eq!(print(&module, &PrintOptions::default()), text);
+    let table = &module.main().quant;
+    let id = table.id(NodeId::new(0), Port::Operand(1)).unwrap();
+    assert_eq!(table.codes(id).unwrap().origin, CodesOrigin::Optimised);
+    let encoded = crate::bytes::encode(&module).unwrap();
+    let decoded = crate::bytes::decode(&encoded.ir, &|at| Some(encoded.tensors.get(at)?.bytes().clone())).unwrap();
+    assert_eq!(print(&decoded, &PrintOptions::default()), text);
+}
+
+#[test]
 fn a_node_may_be_called_like_the_border() {
     let text = "strait 1 annotated
 graph @g(%x: f32[2]) {
@@ -145,7 +170,7 @@ fn an_error_in_a_config_says_where_and_which() {
         ),
         (
             "a operand 0: e4m3 floor baked scale=1.0 zero=0 given",
-            "expected `codes=` or `given_codes=` of a baked config",
+            "expected `codes=`, `optimised_codes=` or `given_codes=` of a baked config",
         ),
         (
             "a operand 0: e4m3 floor activated scale=1.0 zero=0 given given_codes=@k",

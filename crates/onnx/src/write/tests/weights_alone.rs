@@ -98,14 +98,18 @@ fn signed_codes_lose_their_sign_with_their_zero_point() {
     for (ty, bits, middle, first) in [("i4", 4, 8, 0x10), ("i8", 8, 128, 120)] {
         let codes = counted(32, 16, 8);
         let text = product(
-            &format!("{ty}[1,32] scale=[0.5,-0.25] zero=0 axis=1 block=16 = {codes}"),
+            &format!("{ty}[1,32] scale=[0.5,-0.25] zero=[0,1] axis=1 block=16 = {codes}"),
             "",
         );
         let model = model(&text);
         assert_eq!(attribute(&model, "bits"), bits);
         assert_eq!(operand(&model, 1).raw_data.as_deref().unwrap()[0], first, "{ty}");
         let zeros = operand(&model, 3);
-        let expected = if bits == 4 { vec![0x88] } else { vec![middle, middle] };
+        let expected = if bits == 4 {
+            vec![0x98]
+        } else {
+            vec![middle, middle + 1]
+        };
         assert_eq!(zeros.raw_data.as_deref().unwrap(), expected, "{ty}");
         // A scale of a block may be negative, as quantizers of 4 bits write it.
         assert_eq!(
