@@ -5,6 +5,8 @@
 //!                                  └▶ …                                                                         for the next one
 //! ```
 
+mod accuracy;
+mod before;
 mod cache;
 mod calibrate;
 mod compile;
