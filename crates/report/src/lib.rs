@@ -6,6 +6,7 @@
 //! later be checked against the graphs and certificates ([`disagreements`], [`contradictions`]).
 
 mod agreed;
+mod analysis;
 mod build;
 mod data;
 mod derived;
@@ -33,6 +34,10 @@ use strait_evaluate::Accuracy;
 
 pub use crate::grounds::Outside;
 pub use agreed::contradictions;
+pub use analysis::{
+    ANALYSIS_SCHEMA, Analysis, Cause, LayerAnalysis, LossReason, MetricPoints, Share, TensorStatistics, TriedRule,
+    WeightStatistics,
+};
 pub use build::{Material, build, of_built};
 pub use data::DataReport;
 pub use derived::disagreements;

@@ -1,6 +1,6 @@
 //! Measures the models of a compilation with the metrics of `[evaluation]`.
 
-use strait_compile::TargetLoops;
+use strait_compile::{Built, TargetLoops};
 use strait_core::{Elem, Module};
 use strait_evaluate::{Accuracy, Metric, Note, Output};
 use strait_execute::PlanOptions;
@@ -16,7 +16,7 @@ use crate::{
     stop::Stop,
 };
 
-use super::{inputs, job::Job, lowered::Lowered};
+use super::{inputs, job::Job};
 
 /// The samples for the evaluation, and the prepared metrics.
 pub(super) struct Prepared {
@@ -113,12 +113,12 @@ pub(super) fn float_notes(
 }
 
 /// The integer model, ready to run.
-pub(super) fn integer_side(lowered: &Lowered, loops: &TargetLoops, session: &Session<'_>) -> Result<Side, Stop> {
+pub(super) fn integer_side(built: &Built, loops: &TargetLoops, session: &Session<'_>) -> Result<Side, Stop> {
     let options = PlanOptions {
         loops,
         ..session.means().options
     };
-    Side::new(&lowered.built.module, &options, session)
+    Side::new(&built.module, &options, session)
 }
 
 pub(super) fn accuracy(

@@ -127,7 +127,7 @@ fn for_target(
     report.not_for_deployment.clone_from(&before.sources.not_for_deployment);
     let loops = TargetLoops(target.clone());
     let integer = before.reference.as_ref().map(|reference| {
-        let integer = integer_side(&lowered, &loops, session)?;
+        let integer = integer_side(&lowered.built, &loops, session)?;
         let subject = sanity::Subject {
             canonical: job.canonical,
             bodies: &ready.bodies,

@@ -6,6 +6,7 @@
 //! ```
 
 mod accuracy;
+mod analyze;
 mod before;
 mod cache;
 mod calibrate;
@@ -33,6 +34,7 @@ mod simulated;
 mod switches;
 mod tflite;
 
+pub use analyze::{AnalysisRequest, analyze};
 pub use calibrate::{Calibrated, Shard, calibrate};
 pub use compile::{Compiled, compile};
 pub use merge::merge;
