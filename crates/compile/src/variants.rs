@@ -96,17 +96,40 @@ impl<'a> Apart<'a> {
         &self.base.outputs
     }
 
-    /// The outputs if only these nodes are quantized: their operands, with weights and bias, and their results. All
-    /// other nodes compute with real numbers.
+    /// The outputs if only these nodes are quantized: those of their operands (with weights and bias) and results for
+    /// whose role `rounds` is true. All other nodes compute with real numbers.
     ///
     /// # Errors
     /// Errors of [`Apart::new`].
-    pub fn alone(&self, nodes: &[NodeId], watch: &dyn Watch) -> Result<Simulated, CompileError> {
-        let mut module = self.float.clone();
-        let ids: Vec<ConfigId> = (nodes.iter().flat_map(|&node| ports(&self.float, node)))
-            .filter_map(|(node, port)| self.float.main().quant.id(node, port))
-            .collect();
-        for id in ids {
+    pub fn alone(
+        &self,
+        nodes: &[NodeId],
+        rounds: impl Fn(Role) -> bool,
+        watch: &dyn Watch,
+    ) -> Result<Simulated, CompileError> {
+        let at = nodes.iter().flat_map(|&node| ports(&self.float, node));
+        let ids = at.filter_map(|(node, port)| self.float.main().quant.id(node, port));
+        self.rounding(ids, rounds, watch)
+    }
+
+    /// The outputs if only those operands and results of all nodes are rounded for whose role `rounds` is true.
+    ///
+    /// # Errors
+    /// Errors of [`Apart::new`].
+    pub fn only(&self, rounds: impl Fn(Role) -> bool, watch: &dyn Watch) -> Result<Simulated, CompileError> {
+        let ids = self.float.main().quant.iter().map(|(id, _)| id);
+        self.rounding(ids, rounds, watch)
+    }
+
+    fn rounding(
+        &self,
+        ids: impl Iterator<Item = ConfigId>,
+        rounds: impl Fn(Role) -> bool,
+        watch: &dyn Watch,
+    ) -> Result<Simulated, CompileError> {
+        let (mut module, graph) = (self.float.clone(), self.float.main());
+        let role = |id: &ConfigId| Some(Role::of(graph, graph.quant.config(*id)?));
+        for id in ids.filter(|id| role(id).is_some_and(&rounds)) {
             transition(&mut module, id, Move::Restore)?;
         }
         let simulation = Simulation::new(self.built, &module);

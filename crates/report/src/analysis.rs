@@ -108,6 +108,17 @@ impl Cause {
     }
 }
 
+/// A layer that costs much accuracy, in the report of a compilation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct CostlyLayer {
+    /// Name of the layer in the model.
+    pub layer: String,
+    /// The smallest SNR of the model's outputs if only this layer is quantized, in dB.
+    pub snr: f64,
+}
+
 /// The errors of one layer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -115,13 +126,22 @@ impl Cause {
 pub struct LayerAnalysis {
     /// Name of the layer in the model.
     pub layer: String,
-    /// The op of the layer. A clamp that follows a convolution or matrix product belongs to its layer.
+    /// The op of the layer.
     pub op: String,
+    /// The names of clamps that follow the layer and belong to it, because they become part of its requantization.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clamps: Vec<String>,
     /// The layer's share of the model's operations, from 0 to 1.
     pub share: f64,
     /// The error if this layer alone is quantized: the smallest SNR of the model's outputs, in dB. Absent if no output
     /// can be judged.
     pub single: Option<f64>,
+    /// The same error if only the weights of this layer are rounded. Measured for the worst layers only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub single_weights: Option<f64>,
+    /// The same error if only the layer's operands and results are rounded. Measured for the worst layers only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub single_activations: Option<f64>,
     /// The accumulated error: the SNR of the layer's result in the integer model, in dB. Absent if the integer model
     /// does not have this tensor.
     pub entire: Option<f64>,
@@ -187,8 +207,8 @@ pub struct TensorStatistics {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct LossReason {
-    /// Stable code of the reason, in kebab-case: `outliers`, `channel-spread`, `dead-channels`, `saturation`, or the code
-    /// of a lint.
+    /// Stable code of the reason, in kebab-case: `outliers`, `channel-spread`, `dead-channels`, `saturation`,
+    /// `weights` or `activations` if most of the error is from these, or the code of a lint.
     pub code: String,
     /// The reason in words.
     pub text: String,

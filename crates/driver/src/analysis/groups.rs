@@ -19,9 +19,12 @@ pub(crate) struct Group {
 impl Group {
     /// The name that the layer has in the model.
     pub(crate) fn name(&self, module: &Module) -> String {
-        let node = module.main().node(self.main);
-        let source = node.map(|node| node.sources.first().copied().unwrap_or(node.name));
-        source.map_or_else(String::new, |name| module.name(name).to_owned())
+        name(module, self.main)
+    }
+
+    /// The names of the clamps.
+    pub(crate) fn clamps(&self, module: &Module) -> Vec<String> {
+        self.nodes.iter().skip(1).map(|&id| name(module, id)).collect()
     }
 
     /// The computed tensors on which the layer rests: its result, and what it reads.
@@ -32,6 +35,12 @@ impl Group {
             .flat_map(|node| node.inputs.iter().flatten().copied());
         std::iter::once(self.result).chain(read.filter(|&value| graph.data_of(value).is_none()))
     }
+}
+
+fn name(module: &Module, id: NodeId) -> String {
+    let node = module.main().node(id);
+    let source = node.map(|node| node.sources.first().copied().unwrap_or(node.name));
+    source.map_or_else(String::new, |name| module.name(name).to_owned())
 }
 
 /// The layers of a graph, in its order. Nodes that only give a tensor another shape are not listed: they do not round.

@@ -12,16 +12,18 @@ use std::collections::BTreeMap;
 
 use strait_compile::Built;
 use strait_core::{Module, NodeId, ValueId};
-use strait_quantize::Observation;
+use strait_quantize::{Observation, observe};
 use strait_target::TargetSpec;
 
 use crate::{
-    report::{LayerAnalysis, Lint},
+    report::{CostlyLayer, LayerAnalysis, Lint},
     sanity::ValueError,
+    session::Session,
+    stop::Stop,
 };
 
 pub(crate) use groups::{Group, groups};
-pub(crate) use single::{first, singles};
+pub(crate) use single::{Single, apart, role_snr, singles};
 
 use reasons::Facts;
 
@@ -41,7 +43,7 @@ impl Analysed<'_> {
     pub(crate) fn layers(
         &self,
         groups: &[Group],
-        single: &[Option<f64>],
+        single: &[Single],
         entire: &BTreeMap<ValueId, ValueError>,
     ) -> Vec<(NodeId, LayerAnalysis)> {
         let graph = self.built.annotated.main();
@@ -59,6 +61,7 @@ impl Analysed<'_> {
                     analysed: self,
                     group,
                     weights: weights.as_ref(),
+                    single,
                     tensors: &group
                         .tensors(graph)
                         .filter_map(|value| self.tensor(value))
@@ -69,7 +72,10 @@ impl Analysed<'_> {
                     layer: group.name(self.canonical),
                     op: node.op.term().name().to_owned(),
                     share: operations as f64 / all.max(1) as f64,
-                    single: *single,
+                    clamps: group.clamps(self.canonical),
+                    single: single.whole,
+                    single_weights: single.weights,
+                    single_activations: single.activations,
                     entire: error.map(|error| error.after),
                     cosine: error.and_then(|error| error.cosine),
                     before: error.map(|error| error.before),
@@ -85,6 +91,29 @@ impl Analysed<'_> {
         told.sort_by(|one, other| key(one).total_cmp(&key(other)));
         told
     }
+}
+
+/// The `named` layers whose quantization alone does most harm, measured on the first `few` samples.
+///
+/// # Errors
+/// If a run fails or needs more than is allowed, or if the user interrupts.
+pub(crate) fn worst(
+    built: &Built,
+    samples: &dyn observe::Samples,
+    (few, named): (usize, usize),
+    canonical: &Module,
+    session: (&Session<'_>, &str),
+) -> Result<Vec<CostlyLayer>, Stop> {
+    let groups = groups(&built.annotated);
+    let single = single::wholes(&apart(built, (samples, few), session)?, &groups, session)?;
+    let told = groups.iter().zip(single).filter_map(|(group, snr)| {
+        let layer = group.name(canonical);
+        Some(CostlyLayer { layer, snr: snr? })
+    });
+    let mut told: Vec<CostlyLayer> = told.collect();
+    told.sort_by(|one, other| one.snr.total_cmp(&other.snr));
+    told.truncate(named);
+    Ok(told)
 }
 
 /// The operations of a layer in the float model.

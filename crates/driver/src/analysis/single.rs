@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use strait_compile::{Apart, Built, InMemory, Watch};
+use strait_compile::{Apart, Built, CompileError, InMemory, Role, Watch};
 use strait_evaluate::floats;
 use strait_execute::Tensor;
 use strait_quantize::observe;
@@ -21,34 +21,98 @@ impl Watch for Quiet<'_> {
     }
 }
 
-/// The first `count` samples, in memory.
+/// Runs the float model on the first `count` samples, which stay in memory.
 ///
 /// # Errors
-/// If a sample cannot be read.
-pub(crate) fn first(samples: &dyn observe::Samples, count: usize) -> Result<Arc<dyn observe::Samples>, Stop> {
-    let read = (0..count.min(samples.count())).map(|index| samples.sample(index));
-    let read: Result<Vec<Vec<Tensor>>, String> = read.collect();
-    Ok(Arc::new(InMemory(read.map_err(Stop::Defect)?)))
+/// If a sample cannot be read, a run fails or needs more than is allowed, or if the user interrupts.
+pub(crate) fn apart<'a>(
+    built: &'a Built,
+    (samples, count): (&dyn observe::Samples, usize),
+    (session, target): (&Session<'_>, &str),
+) -> Result<Apart<'a>, Stop> {
+    session.phase(&format!("float ({target})"), None, |_| {
+        let read = (0..count.min(samples.count())).map(|index| {
+            let sample = samples.sample(index);
+            sample.map_err(|text| CompileError::Sample { index, text })
+        });
+        let read: Vec<Vec<Tensor>> = read.collect::<Result<_, _>>()?;
+        let samples: Arc<dyn observe::Samples> = Arc::new(InMemory(read));
+        Ok(Apart::new(built, &samples, &Quiet(session))?)
+    })
 }
 
-/// For each layer, the smallest SNR of the model's outputs, in dB, if only this layer is quantized. `None` if no output
-/// has a signal.
+/// The smallest SNR of the outputs, in dB, if everything with this role is rounded and nothing else.
+///
+/// # Errors
+/// As for [`apart`].
+pub(crate) fn role_snr(apart: &Apart<'_>, role: Role, session: &Session<'_>) -> Result<Option<f64>, Stop> {
+    let alone = apart.only(|other| other == role, &Quiet(session))?;
+    least_snr(apart.float(), &alone.outputs)
+}
+
+/// For this many of the worst layers, the errors of weights and of activations are measured separately.
+const WORST: usize = 10;
+
+/// The error of a layer by itself: the smallest SNR of the model's outputs, in dB. `None` if no output has a signal.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Single {
+    pub(crate) whole: Option<f64>,
+    /// The error if only the weights are rounded, for the worst layers.
+    pub(crate) weights: Option<f64>,
+    /// The error if only activations are rounded, for the worst layers.
+    pub(crate) activations: Option<f64>,
+}
+
+/// Measures each layer by itself, and the weights and activations of the worst ones.
 ///
 /// # Errors
 /// If a run fails or needs more than is allowed, or if the user interrupts.
 pub(crate) fn singles(
-    built: &Built,
+    apart: &Apart<'_>,
     groups: &[Group],
-    samples: &Arc<dyn observe::Samples>,
+    (session, target): (&Session<'_>, &str),
+) -> Result<Vec<Single>, Stop> {
+    let whole = wholes(apart, groups, (session, target))?;
+    let alone = |whole: Option<f64>| Single {
+        whole,
+        ..Single::default()
+    };
+    let mut found: Vec<Single> = whole.into_iter().map(alone).collect();
+    let key = |single: &Single| single.whole.unwrap_or(f64::INFINITY);
+    let mut order: Vec<(&Group, &mut Single)> = groups.iter().zip(&mut found).collect();
+    order.sort_by(|one, other| key(one.1).total_cmp(&key(other.1)));
+    order.truncate(WORST);
+    session.phase(&format!("worst layers ({target})"), Some(order.len()), |done| {
+        for (at, (group, single)) in order.into_iter().enumerate() {
+            single.weights = snr(apart, group, |role| role == Role::Weights, session)?;
+            single.activations = snr(
+                apart,
+                group,
+                |role| matches!(role, Role::Activations | Role::Host),
+                session,
+            )?;
+            if done(at + 1).is_break() {
+                return Err(Stop::Interrupted);
+            }
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// For each layer, the error if only this layer is quantized.
+///
+/// # Errors
+/// As for [`singles`].
+pub(super) fn wholes(
+    apart: &Apart<'_>,
+    groups: &[Group],
     (session, target): (&Session<'_>, &str),
 ) -> Result<Vec<Option<f64>>, Stop> {
-    let quiet = Quiet(session);
     session.phase(&format!("layers ({target})"), Some(groups.len()), |done| {
-        let apart = Apart::new(built, samples, &quiet)?;
         let mut found = Vec::with_capacity(groups.len());
         for group in groups {
-            let alone = apart.alone(&group.nodes, &quiet)?;
-            found.push(least_snr(apart.float(), &alone.outputs)?);
+            found.push(snr(apart, group, |_| true, session)?);
             if done(found.len()).is_break() {
                 return Err(Stop::Interrupted);
             }
@@ -57,8 +121,14 @@ pub(crate) fn singles(
     })
 }
 
+/// The smallest SNR of the outputs if only those ports of a layer are rounded for whose role `rounds` is true.
+fn snr(apart: &Apart<'_>, group: &Group, rounds: fn(Role) -> bool, session: &Session<'_>) -> Result<Option<f64>, Stop> {
+    let alone = apart.alone(&group.nodes, rounds, &Quiet(session))?;
+    least_snr(apart.float(), &alone.outputs)
+}
+
 /// The smallest SNR of the outputs over all samples.
-pub(crate) fn least_snr(float: &[Vec<Arc<Tensor>>], other: &[Vec<Arc<Tensor>>]) -> Result<Option<f64>, Stop> {
+fn least_snr(float: &[Vec<Arc<Tensor>>], other: &[Vec<Arc<Tensor>>]) -> Result<Option<f64>, Stop> {
     let mut squares: Vec<Squares> = Vec::new();
     for (float, other) in float.iter().zip(other) {
         squares.resize(float.len().max(squares.len()), Squares::default());

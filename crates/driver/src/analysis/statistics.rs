@@ -25,11 +25,16 @@ impl Analysed<'_> {
             let mut readers = graph.uses(value);
             readers.find_map(|at| graph.quant.id(at.node, Port::Operand(at.operand.into())))
         });
-        let grid = left.and_then(|id| ends(graph.quant.config(id)?.scheme, &*graph.quant.params(id)?));
+        let params = left.and_then(|id| Some((graph.quant.config(id)?.scheme, graph.quant.params(id)?)));
+        let grid = params.as_ref().and_then(|(scheme, grid)| ends(*scheme, grid));
+        let step = params
+            .as_ref()
+            .and_then(|(_, grid)| grid.as_tensor())
+            .map(|(scale, _)| f64::from(scale));
         let count = seen.count().max(1) as f64;
         Some(TensorStatistics {
             most: magnitude_at(seen, MOST),
-            clipped: grid.map(|grid| outside(seen, grid)),
+            clipped: grid.zip(step).map(|(grid, step)| outside(seen, grid, step)),
             zeros: seen.zeros as f64 / count,
             seen: range,
             tensor,
@@ -97,10 +102,11 @@ fn magnitude_at(seen: &Statistics, fraction: f64) -> f64 {
     found.map_or(0.0, |(edge, _)| *edge)
 }
 
-/// The fraction of the numbers in bins that lie outside of the grid by more than half a bin.
-fn outside(seen: &Statistics, [low, high]: [f64; 2]) -> f64 {
+/// The fraction of the numbers that saturate: those that are farther outside of the grid than half a step. Numbers in a
+/// bin that reaches into the grid do not count.
+fn outside(seen: &Statistics, [low, high]: [f64; 2], step: f64) -> f64 {
     let width = seen.histogram.width();
-    let is_out = |&(edge, _): &(f64, u64)| edge + width / 2.0 < low || edge + width / 2.0 > high;
+    let is_out = |&(edge, _): &(f64, u64)| edge + width <= low - step / 2.0 || edge >= high + step / 2.0;
     let out: u64 = seen.histogram.bins().filter(is_out).map(|(_, count)| count).sum();
     out as f64 / seen.histogram.total().max(1) as f64
 }

@@ -6,14 +6,16 @@ use strait_artifact::{CommonParts, DEPLOYMENT_SCHEMA, DeployedInput, Deployment,
 use strait_compile::{Shares, TargetLoops};
 use strait_container::{ArtifactWriter, Digest, Sources, sha256};
 use strait_core::{Reason, ReasonCode, Rewritten};
+use strait_evaluate::Accuracy;
 use strait_target::{Origin, Registry, Target, spec::Format};
 
 use crate::{
+    analysis::worst,
     config::{KeyPath, Loaded, types::Preprocess},
     diagnostic::Diagnostic,
     dialect::expanded,
     failure::{self, codes},
-    report::{self, Report},
+    report::{self, CostlyLayer, Report},
     sanity,
     session::Session,
     stop::Stop,
@@ -21,6 +23,7 @@ use crate::{
 };
 
 use super::{
+    Adapter,
     accuracy::{accuracy, integer_side},
     before::{Before, before_targets},
     cache,
@@ -145,6 +148,7 @@ fn for_target(
     if let (Some(evaluation), Some(notes), Some(integer)) = (&before.evaluation, &before.float_notes, &integer) {
         let float = (before.float.as_ref(), notes.as_slice());
         report.accuracy = Some(accuracy(evaluation, float, &job, integer, session)?);
+        report.costly = costly(&job, &lowered, report.accuracy.as_ref(), session)?;
     }
     // What is made here stays in memory until it is written, so it is made only after all runs.
     let (mut made, one_sample) = emit::free_batches(&job, &lowered)?;
@@ -210,6 +214,41 @@ fn deployment(job: &Job<'_>) -> Deployment<Preprocess> {
             .map(input)
             .collect(),
         options,
+    }
+}
+
+/// If a metric loses more points than this, the layers that cost most are measured.
+const MUCH: f64 = 1.0;
+
+/// The costly layers are measured on this many calibration samples.
+const FEW: usize = 4;
+
+/// A report names this many of the costly layers.
+const NAMED: usize = 3;
+
+/// If a metric falls by more than a point, finds the layers whose quantization alone does most harm. An analysis that
+/// needs more than is allowed is left out, because the compilation itself succeeded.
+fn costly(
+    job: &Job<'_>,
+    lowered: &Lowered,
+    accuracy: Option<&Accuracy>,
+    session: &Session<'_>,
+) -> Result<Vec<CostlyLayer>, Stop> {
+    let mut losses = accuracy.into_iter().flat_map(|accuracy| &accuracy.metrics);
+    // Metrics that compare with the float model have no figure for the float model, and say little about accuracy.
+    let falls = losses.any(|metric| metric.float.is_some() && metric.loss(None).is_some_and(|loss| loss > MUCH));
+    if !falls || job.ready.samples.count() == 0 {
+        return Ok(Vec::new());
+    }
+    match worst(
+        &lowered.built,
+        &Adapter(&job.ready.samples),
+        (FEW, NAMED),
+        job.canonical,
+        (session, job.id()),
+    ) {
+        Err(Stop::Found(_)) => Ok(Vec::new()),
+        found => found,
     }
 }
 

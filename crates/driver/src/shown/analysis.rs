@@ -11,6 +11,10 @@ use super::accuracy::changed;
 /// Lines are at most this wide, except where a single word is longer.
 const WIDTH: usize = 100;
 
+/// What the columns of the table of layers are.
+const COLUMNS: &str = "alone: SNR of the outputs if only this layer is quantized; entire, cosine: the layer's result in the \
+                       integer model; before: the worst tensor that it reads";
+
 /// A rule is said to move operations if it moves at least this fraction of them.
 const LEAST: f64 = 5e-4;
 
@@ -44,11 +48,9 @@ impl Display for WorstLayers<'_> {
             table::count(analysis.samples as usize, "calibration sample"),
         )?;
         layers(f, shown)?;
-        writeln!(
-            f,
-            "alone: SNR of the outputs if only this layer is quantized; entire, cosine: its result in the integer model; before:\n\
-             the worst of what it reads"
-        )?;
+        for line in table::wrapped(COLUMNS, WIDTH) {
+            writeln!(f, "{line}")?;
+        }
         if !analysis.tried.is_empty() {
             writeln!(f, "\nrules that were tried:")?;
         }

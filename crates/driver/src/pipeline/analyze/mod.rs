@@ -10,7 +10,7 @@ use strait_compile::TargetLoops;
 use strait_target::{Origin, Registry, Target};
 
 use crate::{
-    analysis::{Analysed, first, groups, singles},
+    analysis::{Analysed, apart, groups, singles},
     config::{KeyPath, Loaded},
     diagnostic::Diagnostic,
     dialect::expanded,
@@ -98,12 +98,11 @@ pub fn analyze(
     };
     let lints = report::of_built(spec, job.canonical, &lowered.built, &of_target.rewritten.counts()).lints;
     let lints = reference.heard(lints, &subject, session)?;
-    let measured = points::Measured::new(&before, &job, &lowered.built, (&integer, &loops), session)?;
-
     let samples = request.samples.unwrap_or(reference.count()).min(ready.samples.count());
+    let apart = apart(&lowered.built, (&Adapter(&ready.samples), samples), (session, &id))?;
+    let measured = points::Measured::new(&before, &job, &lowered.built, (&integer, &loops, &apart), session)?;
     let groups = groups(&lowered.built.annotated);
-    let few = first(&Adapter(&ready.samples), samples)?;
-    let single = singles(&lowered.built, &groups, &few, (session, id.as_str()))?;
+    let single = singles(&apart, &groups, (session, &id))?;
     let entire = reference.errors(&subject, samples, session)?;
     let analysed = Analysed {
         canonical: job.canonical,

@@ -16,7 +16,7 @@
 //! So the changes add up to the change from the float model to the integer model. Intervals are paired, as the metric
 //! defines them. A metric that compares with the float model has no interval for the difference of two comparisons.
 
-use strait_compile::{Built, Role, TargetLoops, rounding_only};
+use strait_compile::{Apart, Built, Role, TargetLoops, rounding_only};
 use strait_core::Module;
 use strait_evaluate::{Change, Note, Runs, Spread};
 use strait_execute::PlanOptions;
@@ -24,6 +24,7 @@ use strait_lower::{Parameters, simulate, simulate_unlimited};
 use strait_verify::LOWERED;
 
 use crate::{
+    analysis::role_snr,
     evaluation::{Judge, Side, notes, whole_of},
     pipeline::{accuracy::Prepared, before::Before, inputs, job::Job},
     report::{Cause, MetricPoints, Share},
@@ -77,8 +78,12 @@ impl<'a> Runner<'a> {
 /// What was found for one cause: the notes before and after it, or why nothing was measured.
 enum Step {
     Runs(usize, usize),
-    Nothing(&'static str),
+    Nothing(String),
 }
+
+/// A cause that alone leaves the outputs with a larger SNR than this, in dB, on the first calibration samples, changes no
+/// metric by itself. It is not measured further.
+const NEGLIGIBLE: f64 = 60.0;
 
 impl Measured {
     /// Runs the variants. Without `[evaluation]` there is nothing to measure.
@@ -89,7 +94,7 @@ impl Measured {
         before: &Before<'_>,
         job: &Job<'_>,
         built: &Built,
-        (integer, loops): (&Side, &TargetLoops),
+        (integer, loops, apart): (&Side, &TargetLoops, &Apart<'_>),
         session: &Session<'_>,
     ) -> Result<Measured, Stop> {
         let (Some(runner), Some(float)) = (Runner::new(before, job, session), &before.float_notes) else {
@@ -121,7 +126,12 @@ impl Measured {
             ),
         ] {
             if !has(role) {
-                steps.push((cause, Step::Nothing(none)));
+                steps.push((cause, Step::Nothing(none.to_owned())));
+                continue;
+            }
+            if let Some(snr) = role_snr(apart, role, session)?.filter(|&snr| snr >= NEGLIGIBLE) {
+                let why = format!("nothing: alone, it leaves the outputs at {snr:.1} dB on the calibration samples");
+                steps.push((cause, Step::Nothing(why)));
                 continue;
             }
             let variant = only(role)?;
@@ -153,7 +163,7 @@ impl Measured {
             Cause::Fusions,
             match lowered {
                 Some(_) => Step::Runs(from, last),
-                None => Step::Nothing("all fusions are proved exact"),
+                None => Step::Nothing("nothing: all fusions are proved exact".to_owned()),
             },
         ));
         let judges = &runner.evaluation.judges;
@@ -225,7 +235,7 @@ impl Told<'_> {
                 Step::Nothing(why) => Share {
                     cause: *cause,
                     change: None,
-                    note: Some((*why).to_owned()),
+                    note: Some(why.clone()),
                 },
             });
         }

@@ -16,6 +16,12 @@ use crate::{
 
 use super::points::{Measured, Runner, Told};
 
+/// A rule that improves the outputs by less than this on the first calibration samples, in dB, is not measured further.
+const GAIN: f64 = 0.5;
+
+/// At most this many rules are compiled for each rule that is to be found.
+const COMPILED: usize = 3;
+
 /// Codes with this many bits are wide.
 const WIDE: u8 = 16;
 
@@ -33,21 +39,22 @@ pub(super) struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// Tries a rule for each of the first layers, until `count` rules were tried. A rule that the configuration or the
-    /// target does not allow is left out.
+    /// Tries rules for the first layers, one after the other, until `count` rules were found that improve the outputs. A
+    /// rule that the configuration or the target does not allow is left out.
     ///
     /// # Errors
     /// If a run fails, or the user interrupts.
     pub(super) fn rules(&self, layers: &[(NodeId, LayerAnalysis)], count: usize) -> Result<Vec<TriedRule>, Stop> {
-        let mut tried: Vec<TriedRule> = Vec::new();
-        for (id, layer) in layers.iter().take(2 * count) {
-            if tried.len() == count {
-                break;
-            }
+        let (mut tried, mut known): (Vec<TriedRule>, Vec<String>) = (Vec::new(), Vec::new());
+        for (id, layer) in layers {
             for toml in self.candidates(*id, layer) {
-                if tried.iter().any(|known| known.toml == toml) {
+                if tried.len() == count || known.len() == COMPILED * count {
+                    return Ok(tried);
+                }
+                if known.contains(&toml) {
                     continue;
                 }
+                known.push(toml.clone());
                 if let Some(found) = self.rule(layer, toml)? {
                     tried.push(found);
                     break;
@@ -76,6 +83,10 @@ impl Trial<'_> {
         let integer = integer_side(&built, self.loops, self.session)?;
         let phase = format!("rule ({})", self.job.id());
         let snr = self.reference.snr(&integer, &phase, self.session)?;
+        let is_better = self.snr.zip(snr).is_none_or(|(before, after)| after >= before + GAIN);
+        if !is_better {
+            return Ok(None);
+        }
         let changes = match Runner::new(self.before, self.job, self.session) {
             None => Vec::new(),
             Some(runner) => {
