@@ -9,7 +9,7 @@ use strait_driver::{
     pipeline::{self, AnalysisRequest},
     report::{Analysis, Cause, LayerAnalysis, Report},
     session::{Session, Silent},
-    shown::WorstLayers,
+    shown::{Shown, WorstLayers},
     targets,
 };
 use strait_kernels::Context;
@@ -123,4 +123,28 @@ fn the_shares_add_up_and_the_worst_layers_come_first() {
     .to_string();
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     assert!(text.contains("activations: rounding"), "{text}");
+}
+
+#[test]
+fn a_compilation_that_loses_more_than_a_point_names_the_layers_that_cost_most() {
+    let folder = tempfile::tempdir().unwrap();
+    let four = ["quantize.weights.type='int4'".to_owned()];
+    let report = compiled(folder.path(), &four);
+    let named: Vec<&str> = report.costly.iter().map(|one| one.layer.as_str()).collect();
+    let analysis = analysed(folder.path(), &four, 1);
+    let worst: Vec<&str> = analysis.layers.iter().take(3).map(|one| one.layer.as_str()).collect();
+    assert_eq!(named, worst);
+    let told = Shown(&report).to_string();
+    assert!(told.ends_with("`strait analyze` finds out why\n"), "{told}");
+    // Four bits are too few for its weights, and eight bring points back.
+    let weights = analysis.layers[0]
+        .reasons
+        .iter()
+        .find(|reason| reason.code == "weights")
+        .unwrap();
+    assert!(
+        weights.toml.as_ref().unwrap().contains("weights.type = \"int8\""),
+        "{weights:?}"
+    );
+    assert!(compiled(folder.path(), &[]).costly.is_empty());
 }
