@@ -5,6 +5,7 @@ mod frozen;
 
 mod acme;
 mod amct;
+mod analysis;
 #[path = "end_to_end/main.rs"]
 mod end_to_end;
 mod images;

@@ -426,3 +426,9 @@ fn the_schema_of_reports_is_current() {
     let schema = serde_json::to_string_pretty(&strait_report::json_schema()).unwrap();
     strait_testkit::is_current("docs/strait-report-2.schema.json", &format!("{schema}\n"));
 }
+
+#[test]
+fn the_schema_of_reports_of_analyses_is_current() {
+    let schema = serde_json::to_string_pretty(&strait_report::analysis_schema()).unwrap();
+    strait_testkit::is_current("docs/strait-analysis-1.schema.json", &format!("{schema}\n"));
+}

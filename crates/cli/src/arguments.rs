@@ -1,5 +1,6 @@
 //! The arguments of the command line.
 
+mod analyze;
 mod eval;
 mod machine;
 mod plugin;
@@ -15,6 +16,7 @@ use strait_driver::{artifact::Kernels, config::Override, pipeline::Shard, verifi
 use strait_identify::Tolerance;
 use strait_target::{Origin, Registry};
 
+pub(crate) use analyze::Analyze;
 pub(crate) use eval::Eval;
 pub(crate) use machine::Machine;
 pub(crate) use plugin::{Check, Language, Lock, New, Plugin, PluginCommand};
@@ -33,6 +35,7 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Compile(Compile),
+    Analyze(Analyze),
     Calibrate(Calibrate),
     Samples(Samples),
     Run(Run),

@@ -29,6 +29,7 @@ pub mod rules;
 mod shares;
 mod simulated;
 mod task;
+mod variants;
 mod watch;
 
 pub use built::{Anew, Built, Revision, Simulated};
@@ -47,4 +48,5 @@ pub use shares::{Shares, shares};
 pub use strait_optimize::{Algorithms, Choice, LayerOutcome, Optimised, Untouched};
 pub use strait_quantize::Settings;
 pub use task::{Optimising, Task};
+pub use variants::{Apart, Role, rounding_only};
 pub use watch::{Silent, Watch};

@@ -45,42 +45,78 @@ impl Built {
     /// # Errors
     /// Samples cannot be used, the model takes more than its limits allow, or the caller has asked to stop.
     pub fn simulate(&self, samples: &Arc<dyn Samples>, watch: &dyn Watch) -> Result<Arc<Simulated>, CompileError> {
-        // A partial run is not possible in two cases. If the model has bodies of control flow, these do not run in the
-        // main graph. If a value has a grid from the model, the numbers that one reader gets depend on the other
-        // readers.
-        let by_parts = self.kept.bodies.is_empty() && self.own_grids.grids.is_empty();
         let last = self.simulated();
-        let last = last.filter(|last| by_parts && Arc::ptr_eq(&last.samples, samples));
-        let done = Arc::new(self.simulate_from(last.as_deref(), samples, by_parts, watch)?);
+        let simulation = Simulation::new(self, &self.annotated);
+        let start = last.as_deref().map_or(Start::Anew, Start::Again);
+        let done = Arc::new(simulation.run(start, samples, watch)?);
         let [last, _] = &self.kept.simulated;
         *last.lock().unwrap_or_else(PoisonError::into_inner) = Some(done.clone());
         Ok(done)
     }
+}
 
-    fn simulate_from(
+/// Where a simulation starts.
+#[derive(Clone, Copy)]
+pub(crate) enum Start<'a> {
+    /// The whole graph runs. Values are kept for later simulations.
+    Anew,
+    /// Only what differs from this simulation runs, if it was on the same samples. Values are kept for later
+    /// simulations.
+    Again(&'a Simulated),
+    /// Only what differs from this simulation runs. No values are kept.
+    From(&'a Simulated),
+}
+
+/// The simulation of an annotation of a built model's graph.
+pub(crate) struct Simulation<'a> {
+    built: &'a Built,
+    annotated: &'a Module,
+}
+
+impl<'a> Simulation<'a> {
+    /// The simulation of `annotated`, which is the annotated graph of `built` or the same graph with other configs.
+    pub(crate) fn new(built: &'a Built, annotated: &'a Module) -> Simulation<'a> {
+        Simulation { built, annotated }
+    }
+
+    /// Runs the samples.
+    ///
+    /// # Errors
+    /// Errors of [`Built::simulate`].
+    pub(crate) fn run(
         &self,
-        last: Option<&Simulated>,
+        start: Start<'_>,
         samples: &Arc<dyn Samples>,
-        by_parts: bool,
         watch: &dyn Watch,
     ) -> Result<Simulated, CompileError> {
+        // A partial run is not possible in two cases. If the model has bodies of control flow, these do not run in the
+        // main graph. If a value has a grid from the model, the numbers that one reader gets depend on the other
+        // readers.
+        let by_parts = self.built.kept.bodies.is_empty() && self.built.own_grids.grids.is_empty();
+        let (last, keeps) = match start {
+            Start::Anew => (None, true),
+            Start::Again(last) => (Some(last), true),
+            Start::From(last) => (Some(last), false),
+        };
+        let last = last.filter(|last| by_parts && Arc::ptr_eq(&last.samples, samples));
         let (graph, count) = (self.annotated.main(), samples.count());
         let part = self.part(last).map_err(CompileError::defect)?;
         let keeps = match last {
+            _ if !keeps || !by_parts => BTreeSet::new(),
             Some(last) => last.keeps.clone(),
-            None if by_parts => self.worth_keeping(count),
-            None => BTreeSet::new(),
+            None => self.worth_keeping(count),
         };
-        let (mut outputs, mut kept) = match last {
-            Some(last) => (last.outputs.clone(), last.kept.clone()),
-            None => (vec![vec![]; count], vec![Values::new(); count]),
+        let mut outputs = last.map_or_else(|| vec![vec![]; count], |last| last.outputs.clone());
+        let mut kept = match last {
+            Some(last) if !keeps.is_empty() => last.kept.clone(),
+            _ => vec![Values::new(); count],
         };
         let made = part.nodes.iter().filter_map(|&id| graph.node(id));
         let made: BTreeSet<ValueId> = made.flat_map(|node| node.outputs.iter().copied()).collect();
         kept.iter_mut()
             .for_each(|kept| kept.retain(|value, _| !made.contains(value)));
         if !part.outputs.is_empty() {
-            let own = self.kept.bodies.own_inputs(graph);
+            let own = self.built.kept.bodies.own_inputs(graph);
             let position = |value: &ValueId| own.iter().position(|input| input == value);
             let reads_samples = part.inputs.iter().any(|value| position(value).is_some());
             let inputs = |at: usize| {
@@ -93,7 +129,7 @@ impl Built {
                 let inputs: Option<Vec<Arc<Tensor>>> = part.inputs.iter().map(input).collect();
                 inputs.ok_or_else(|| "it has too few tensors".to_owned())
             };
-            self.run(&part.module, &keeps, (count, &inputs), watch, |at, results, values| {
+            self.run_part(&part.module, &keeps, (count, &inputs), watch, |at, results, values| {
                 kept[at].extend(values);
                 match last {
                     None => outputs[at] = results,
@@ -118,15 +154,15 @@ impl Built {
     /// Returns the part of the graph whose values differ from those of the last simulation. If there was no simulation,
     /// this is the whole graph.
     fn part(&self, last: Option<&Simulated>) -> Result<Resimulated, LowerError> {
-        let (spec, graph) = (Some(self.kept.target.spec()), self.annotated.main());
+        let (spec, graph) = (Some(self.built.kept.target.spec()), self.annotated.main());
         match last {
             Some(last) => {
                 let is_kept = |value: ValueId| last.kept.iter().all(|kept| kept.contains_key(&value));
-                resimulate(&self.annotated, &last.annotated, is_kept, spec, Parameters::Reals)
+                resimulate(self.annotated, &last.annotated, is_kept, spec, Parameters::Reals)
             }
             None => Ok(Resimulated {
-                module: simulate(&self.annotated, spec, Parameters::Reals)?,
-                inputs: self.kept.bodies.own_inputs(graph).to_vec(),
+                module: simulate(self.annotated, spec, Parameters::Reals)?,
+                inputs: self.built.kept.bodies.own_inputs(graph).to_vec(),
                 nodes: graph.nodes().map(|(id, _)| id).collect(),
                 outputs: (0..graph.outputs().len()).collect(),
             }),
@@ -137,7 +173,7 @@ impl Built {
     /// samples.
     fn worth_keeping(&self, samples: usize) -> BTreeSet<ValueId> {
         let graph = self.annotated.main();
-        let most = self.kept.limits.memory.map_or(KEPT, |memory| memory / 4);
+        let most = self.built.kept.limits.memory.map_or(KEPT, |memory| memory / 4);
         let read = graph
             .values()
             .filter(|&(id, value)| matches!(value.def, Def::Node(..)) && graph.uses(id).next().is_some());
@@ -157,7 +193,7 @@ impl Built {
 
     /// Runs a simulation on `count` samples. For each sample, in order, `take` gets the outputs and the values to
     /// keep.
-    fn run(
+    fn run_part(
         &self,
         module: &Module,
         keeps: &BTreeSet<ValueId>,
@@ -165,9 +201,9 @@ impl Built {
         watch: &dyn Watch,
         mut take: impl FnMut(usize, Vec<Arc<Tensor>>, Values),
     ) -> Result<(), CompileError> {
-        let module = self.kept.bodies.whole(module).map_err(CompileError::defect)?;
+        let module = self.built.kept.bodies.whole(module).map_err(CompileError::defect)?;
         let demand = Demand::new(cost(&module, module.main)?);
-        let threads: NonZeroUsize = self.kept.limits.admit(&demand, self.kept.threads)?;
+        let threads: NonZeroUsize = self.built.kept.limits.admit(&demand, self.built.kept.threads)?;
         watch.admitted(&demand, count);
         let plan = Plan::new(&module, module.main, &PlanOptions::default())?;
         // In the simulated graph, the results of nodes have the same names as in the model.

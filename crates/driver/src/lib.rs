@@ -4,6 +4,7 @@ pub use strait_config as config;
 pub use strait_document::diagnostic;
 pub use strait_report as report;
 
+mod analysis;
 pub mod artifact;
 pub mod catalogue;
 pub mod dialect;

@@ -32,4 +32,4 @@ pub use lowering::{Lowered, Turns, lower};
 pub use operators::operators;
 pub use outputs::name_outputs;
 pub use segment::{Segment, simulate_segment};
-pub use simulate::{Parameters, Resimulated, Signs, resimulate, simulate};
+pub use simulate::{Parameters, Resimulated, Signs, resimulate, simulate, simulate_unlimited};

@@ -20,7 +20,7 @@ use strait_core::{
     Def, Elem, Failure, Graph, Module, Node, NodeId, Policy, Port, QuantParams, Scheme, Stage, State, TensorData, Term,
     Use, ValueId,
 };
-use strait_requantize::quantize::ZeroPoint;
+use strait_requantize::{IntType, quantize::ZeroPoint};
 use strait_target::TargetSpec;
 
 /// How a simulation contains baked parameters.
@@ -64,6 +64,22 @@ impl Signs {
 /// A defect of the compiler, because every graph that can be lowered can also be simulated.
 pub fn simulate(annotated: &Module, spec: Option<&TargetSpec>, parameters: Parameters) -> Result<Module, LowerError> {
     part(annotated, spec, parameters, &Part::whole(annotated.main())?)
+}
+
+/// Makes the simulation of `annotated` in which codes of activations have no limits: numbers are rounded to the grids,
+/// but none of them saturates. Comparing it with [`simulate`] shows what saturation costs. In exact terms, an 8-bit code
+/// gets the limits of 16-bit codes, which is a range 256 times as wide, and a 16-bit code those of 32-bit codes.
+///
+/// # Errors
+/// Errors of [`simulate`].
+pub fn simulate_unlimited(annotated: &Module, spec: Option<&TargetSpec>) -> Result<Module, LowerError> {
+    let mut simulation = Simulation {
+        saturates: false,
+        ..Simulation::new(annotated, spec, Parameters::Reals)
+    };
+    let done = simulation.run(&Part::whole(annotated.main())?);
+    done.map_err(|failure| LowerError::Ours(failure.to_string()))?;
+    Ok(simulation.walk.out)
 }
 
 /// The part of a simulation that changes if configs change.
@@ -119,6 +135,8 @@ pub(crate) struct Simulation<'a> {
     pub(crate) walk: Walk<'a, Config>,
     spec: Option<&'a TargetSpec>,
     form: Parameters,
+    /// False if codes of activations have no limits.
+    saturates: bool,
 }
 
 /// How an operand or a result is rounded. If the range is dynamic, it is computed in each run, and there is no grid.
@@ -141,6 +159,16 @@ impl Config {
             distance => grid.map(|grid| Arc::new(grid.moved(distance))),
         };
         Config { scheme, elem, grid }
+    }
+
+    /// The same grid, with codes of a much larger type.
+    fn unlimited(self) -> Config {
+        let elem = self.elem.map(|elem| match elem.int_type().map(IntType::bits) {
+            Some(..=8) => Elem::I16,
+            Some(..=16) => Elem::I32,
+            Some(_) | None => elem,
+        });
+        Config { elem, ..self }
     }
 
     /// The type and the grid of the codes. `None` for small floats, and if the range is dynamic.
@@ -203,6 +231,7 @@ impl<'a> Simulation<'a> {
             walk: Walk::new(annotated, "main", Stage::Float),
             spec,
             form,
+            saturates: true,
         }
     }
 
@@ -221,7 +250,16 @@ impl<'a> Simulation<'a> {
     }
 
     fn config(&self, id: NodeId, port: Port) -> Option<Config> {
-        config(self.walk.graph, id, port, self.signs(id, port))
+        let graph = self.walk.graph;
+        let found = config(graph, id, port, self.signs(id, port));
+        let is_parameter = || {
+            let value = graph.value_at(id, port);
+            value.is_some_and(|value| graph.data_of(value).is_some())
+        };
+        match self.saturates || is_parameter() {
+            true => found,
+            false => found.map(Config::unlimited),
+        }
     }
 
     /// Returns the signedness of the codes of an operand or a result. Weights keep the target's signedness, because

@@ -6,6 +6,7 @@
 //! later be checked against the graphs and certificates ([`disagreements`], [`contradictions`]).
 
 mod agreed;
+mod analysis;
 mod build;
 mod data;
 mod derived;
@@ -34,6 +35,10 @@ use strait_evaluate::Accuracy;
 
 pub use crate::grounds::Outside;
 pub use agreed::contradictions;
+pub use analysis::{
+    ANALYSIS_SCHEMA, Analysis, Cause, CostlyLayer, LayerAnalysis, LossReason, MetricPoints, Share, TensorStatistics,
+    TriedRule, WeightStatistics,
+};
 pub use build::{Material, build, of_built};
 pub use data::DataReport;
 pub use derived::disagreements;
@@ -46,7 +51,7 @@ pub use optimized::{CandidateError, Optimized, OptimizedLayer, OptimizedRange, O
 pub use rules::{KeyReport, Otherwise, RuleReport};
 pub use sanity::{ErrorJump, Fault, Remedy, Sanity, SanityOutput, Unjudged};
 #[cfg(feature = "schema")]
-pub use schema::json_schema;
+pub use schema::{analysis_schema, json_schema};
 
 /// Name of the report's file in an artifact.
 pub const REPORT_FILE: &str = "report.json";
@@ -95,6 +100,9 @@ pub struct Report {
     pub sanity: Sanity,
     /// Measured accuracy, if `[evaluation]` asks for it.
     pub accuracy: Option<Accuracy>,
+    /// If a metric falls by more than a point: the three layers whose quantization alone does most harm.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub costly: Vec<CostlyLayer>,
     /// The requirements in `[gate]`, in the order of the configuration.
     pub gates: Vec<GateReport>,
     /// The operations of the integer model, in the order in which they run.

@@ -4,16 +4,26 @@ use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::Recursiv
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use crate::Report;
+use crate::{Analysis, Report};
 
 /// The JSON schema of a report. It is committed as `docs/strait-report-2.schema.json`.
 pub fn json_schema() -> Json {
+    schema_of::<Report>()
+}
+
+/// The JSON schema of the analysis that `strait analyze --json` prints. It is committed as
+/// `docs/strait-analysis-1.schema.json`.
+pub fn analysis_schema() -> Json {
+    schema_of::<Analysis>()
+}
+
+fn schema_of<T: JsonSchema>() -> Json {
     // `format` has names of Rust types, which mean nothing to other readers of the schema.
     let plain = RecursiveTransform(|schema: &mut Schema| {
         schema.remove("format");
     });
     let settings = SchemaSettings::draft07().for_serialize().with_transform(plain);
-    settings.into_generator().into_root_schema_for::<Report>().to_value()
+    settings.into_generator().into_root_schema_for::<T>().to_value()
 }
 
 /// How many layers with a requantization the target's own model computes. This type has the same fields as

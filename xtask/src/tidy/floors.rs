@@ -35,6 +35,7 @@ const FLOORS: &[(&str, &[&[&str]])] = &[
             &["session"],
             &["dialect", "evaluation", "plugins"],
             &["sanity", "targets"],
+            &["analysis"],
             &["pipeline"],
             &["artifact", "catalogue", "inspect", "lock"],
             &["eval", "run", "verification"],

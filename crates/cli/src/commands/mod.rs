@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod analyze;
 mod calibrate;
 mod compile;
 mod eval;
@@ -28,6 +29,7 @@ use crate::{
 pub(crate) fn run(arguments: &Arguments) -> Exit {
     match &arguments.command {
         Command::Compile(arguments) => compile::run(arguments),
+        Command::Analyze(arguments) => analyze::run(arguments),
         Command::Calibrate(arguments) => calibrate::run(arguments),
         Command::Run(arguments) => run::run(arguments),
         Command::Samples(arguments) => samples::run(arguments),

@@ -4,7 +4,7 @@ use crate::pipeline::job::Job;
 
 use strait_compile::{
     Built, CompileError, GivenGrid, Optimising, Resolved, Task, fusion_policy,
-    rules::{self, GivenGrids, Rule, Selection},
+    rules::{self, GivenGrids, Rule, Rules, Selection},
 };
 use strait_core::Module;
 use strait_lower::{Fusion, Until};
@@ -49,12 +49,8 @@ pub(super) fn foresee(
 pub(super) fn lower(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, Stop> {
     let resolved = resolve(job)?;
     let samples = Adapter(&job.ready.samples);
-    let algorithms = job.loaded.config.optimize.algorithms();
     let task = Task {
-        optimise: algorithms.map(|algorithms| Optimising {
-            samples: &samples,
-            algorithms,
-        }),
+        optimise: optimising(job, &samples),
         ..job.task(&resolved, session)
     };
     let steps = Steps {
@@ -97,18 +93,63 @@ pub(super) fn annotate(job: &Job<'_>, session: &Session<'_>) -> Result<Module, S
 /// Returns the annotated module that would result if the configuration had the additional rules `rules`. These rules
 /// name layers or tensors.
 pub(super) fn annotate_with(job: &Job<'_>, rules: Vec<Rule>, session: &Session<'_>) -> Result<Module, Stop> {
+    let (rules, selection) = extended(job, rules);
+    let job = Job {
+        rules: &rules,
+        selection: &selection,
+        ..job.clone()
+    };
+    annotate(&job, session)
+}
+
+/// Compiles again with additional rules, like [`lower`], but does not check the result. `before` is the model without
+/// these rules. Returns `None` if the rules need statistics that were not observed.
+pub(super) fn build_with(
+    job: &Job<'_>,
+    rules: Vec<Rule>,
+    before: &Built,
+    session: &Session<'_>,
+) -> Result<Option<Built>, Stop> {
+    let (rules, selection) = extended(job, rules);
+    let job = Job {
+        rules: &rules,
+        selection: &selection,
+        ..job.clone()
+    };
+    let requests = rules::requests(job.canonical, job.rules, job.selection).map_err(|found| job.loaded.told(found))?;
+    let unmet = requests.unmet(job.canonical, job.canonical.main, job.observation);
+    if !unmet.is_empty() {
+        return Ok(None);
+    }
+    let resolved = resolve(&job)?;
+    let samples = Adapter(&job.ready.samples);
+    let task = Task {
+        optimise: optimising(&job, &samples),
+        ..job.task(&resolved, session)
+    };
+    let steps = Steps {
+        session,
+        target: job.id(),
+    };
+    let built = before.rebuild(&task, &steps);
+    built.map(Some).map_err(|error| stop(&job, &resolved.settings, error))
+}
+
+/// The rules of a job and additional ones, with what all of them select.
+fn extended(job: &Job<'_>, rules: Vec<Rule>) -> (Rules, Selection) {
     let (mut all, mut selection) = (job.rules.clone(), job.selection.clone());
     for rule in rules {
         let known = &mut all.quantize.rule;
         selection.extend(job.canonical, &rule, known.len());
         known.push(rule);
     }
-    let job = Job {
-        rules: &all,
-        selection: &selection,
-        ..job.clone()
-    };
-    annotate(&job, session)
+    (all, selection)
+}
+
+/// How codes and biases are optimised, if the configuration asks for it.
+fn optimising<'a>(job: &Job<'_>, samples: &'a Adapter<'a>) -> Option<Optimising<'a>> {
+    let algorithms = job.loaded.config.optimize.algorithms();
+    algorithms.map(|algorithms| Optimising { samples, algorithms })
 }
 
 /// Resolves the configuration for the module of the job, and adds the scales that come from the calling program or from

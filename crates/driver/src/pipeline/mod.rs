@@ -5,6 +5,9 @@
 //!                                  └▶ …                                                                         for the next one
 //! ```
 
+mod accuracy;
+mod analyze;
+mod before;
 mod cache;
 mod calibrate;
 mod compile;
@@ -31,6 +34,7 @@ mod simulated;
 mod switches;
 mod tflite;
 
+pub use analyze::{AnalysisRequest, analyze};
 pub use calibrate::{Calibrated, Shard, calibrate};
 pub use compile::{Compiled, compile};
 pub use merge::merge;

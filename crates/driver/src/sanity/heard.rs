@@ -89,7 +89,10 @@ impl Reference<'_> {
         for lift in Lift::of(subject.spec) {
             let rules = lints.iter().flat_map(|lint| {
                 let layers: Vec<String> = [&lint.layer].into_iter().chain(&lint.readers).cloned().collect();
-                [Some(lift.rule(subject, &layers)), lift.of_tensor(subject, &lint.tensor)]
+                [
+                    Some(lift.rule(subject.spec, &layers)),
+                    lift.of_tensor(subject.spec, &lint.tensor),
+                ]
             });
             let rules: Vec<String> = rules.flatten().collect();
             let simulated = Simulated::with(&rules, self, self.outputs.len().min(SEARCHED), subject, session)?;

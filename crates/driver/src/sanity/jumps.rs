@@ -55,6 +55,11 @@ impl Jump {
         })
     }
 
+    /// True if the error is worth naming, and jumps there.
+    fn is_jump(&self) -> bool {
+        self.after < WORTH_NAMING && self.before - self.after >= JUMP
+    }
+
     /// Returns the node whose name the report uses for the jump. If a convolution or matrix product was fused with a
     /// clamp, this is the convolution or matrix product.
     fn layer(&self, graph: &Graph) -> Option<NodeId> {
@@ -84,9 +89,53 @@ impl Model<'_> {
         session: &Session<'_>,
     ) -> Result<Vec<Jump>, Stop> {
         let phase = format!("search ({})", subject.spec.id);
-        let squares = session.phase(&phase, None, |_| squares(reference, subject, self, session))?;
+        let searched = reference.outputs.len().min(SEARCHED);
+        let squares = session.phase(&phase, None, |_| squares(reference, subject, self, (searched, session)))?;
         let parts: Vec<Option<ConcatenatedParts>> = reference.read.iter().map(|read| read.parts.clone()).collect();
         Ok(steps(subject.canonical, &squares, outputs, &parts))
+    }
+}
+
+/// The accumulated error of a value of the integer model.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ValueError {
+    /// The smallest SNR of what its node reads, in dB, but at most [`GOOD`].
+    pub(crate) before: f64,
+    /// Its own SNR, in dB.
+    pub(crate) after: f64,
+    pub(crate) cosine: Option<f64>,
+    /// True if the error jumps there.
+    pub(crate) jumps: bool,
+}
+
+impl Reference<'_> {
+    /// The error of each value that both the float model and the integer model have, on the first `samples` samples.
+    ///
+    /// # Errors
+    /// If a run fails or needs more memory than it may, or the user interrupts.
+    pub(crate) fn errors(
+        &self,
+        subject: &Subject<'_>,
+        samples: usize,
+        session: &Session<'_>,
+    ) -> Result<BTreeMap<ValueId, ValueError>, Stop> {
+        let integer = Model {
+            module: subject.integer,
+            loops: subject.loops,
+        };
+        let phase = format!("errors ({})", subject.spec.id);
+        let squares = session.phase(&phase, None, |_| squares(self, subject, &integer, (samples, session)))?;
+        let steps = all_steps(subject.canonical, &squares);
+        let found = steps.into_iter().map(|step| {
+            let error = ValueError {
+                before: step.before,
+                after: step.after,
+                cosine: squares.get(&step.value).and_then(|squares| squares.cosine()),
+                jumps: step.is_jump(),
+            };
+            (step.value, error)
+        });
+        Ok(found.collect())
     }
 }
 
@@ -96,7 +145,7 @@ fn squares(
     reference: &Reference<'_>,
     subject: &Subject<'_>,
     model: &Model<'_>,
-    session: &Session<'_>,
+    (samples, session): (usize, &Session<'_>),
 ) -> Result<BTreeMap<ValueId, Squares>, Stop> {
     let float = whole_of(subject.bodies, subject.canonical)?;
     let (float_graph, other_graph) = (float.main(), model.module.main());
@@ -135,7 +184,7 @@ fn squares(
     let threads = Threads::new(session.threads);
     let mut spaces = plans.each_ref().map(|plan| Workspace::new(plan, &threads));
     let mut all: BTreeMap<ValueId, Squares> = BTreeMap::new();
-    for index in 0..reference.outputs.len().min(SEARCHED) {
+    for index in 0..samples {
         let sample = reference.samples.sample(index, &mut Scratch::default());
         let sample = sample.map_err(failure::data)?;
         let inputs = views(&sample)?;
@@ -166,14 +215,9 @@ fn squares(
     Ok(all)
 }
 
-/// The layers at which the error jumps, in the order of the graph: the SNR of the result is below [`WORTH_NAMING`], and
-/// at least [`JUMP`] below the SNR of the operands. If there are none, the layer at which the SNR falls most.
-fn steps(
-    module: &Module,
-    squares: &BTreeMap<ValueId, Squares>,
-    outputs: &[SanityOutput],
-    parts: &[Option<ConcatenatedParts>],
-) -> Vec<Jump> {
+/// For each node whose result could be compared: its worst result, and the SNR of what it reads. In the order of the
+/// graph.
+fn all_steps(module: &Module, squares: &BTreeMap<ValueId, Squares>) -> Vec<Jump> {
     let graph = module.main();
     let snr = |value: ValueId| squares.get(&value).and_then(|squares| squares.snr());
     let mut steps = Vec::new();
@@ -192,6 +236,20 @@ fn steps(
             after,
         });
     }
+    steps
+}
+
+/// The layers at which the error jumps, in the order of the graph: the SNR of the result is below [`WORTH_NAMING`], and
+/// at least [`JUMP`] below the SNR of the operands. If there are none, the layer at which the SNR falls most.
+fn steps(
+    module: &Module,
+    squares: &BTreeMap<ValueId, Squares>,
+    outputs: &[SanityOutput],
+    parts: &[Option<ConcatenatedParts>],
+) -> Vec<Jump> {
+    let graph = module.main();
+    let snr = |value: ValueId| squares.get(&value).and_then(|squares| squares.snr());
+    let mut steps = all_steps(module, squares);
     // The SNR of a concatenation is dominated by its largest part, so the parts are examined instead.
     for (&output, parts) in graph.outputs().iter().zip(parts) {
         let name = graph.value(output).map(|value| module.name(value.name));
@@ -209,9 +267,8 @@ fn steps(
             }
         }
     }
-    let jumps = |step: &Jump| step.after < WORTH_NAMING && step.before - step.after >= JUMP;
-    if steps.iter().any(jumps) {
-        steps.retain(jumps);
+    if steps.iter().any(Jump::is_jump) {
+        steps.retain(Jump::is_jump);
         return steps;
     }
     let largest = steps

@@ -33,6 +33,10 @@ use crate::{
 use jumps::Model;
 use outputs::{Judged, Reading};
 
+pub(crate) use jumps::ValueError;
+pub(crate) use outputs::Squares;
+pub(crate) use simulated::{Lift, parsed, rule_text};
+
 /// At most this many samples are run.
 const MOST_SAMPLES: usize = 8;
 
@@ -144,6 +148,21 @@ impl<'a> Reference<'a> {
             sanity.rule = remedy::remedy(self, &sanity.outputs, subject, &jumps, session)?;
         }
         Ok(sanity)
+    }
+
+    /// The number of samples on which the float model was run.
+    pub(crate) fn count(&self) -> usize {
+        self.outputs.len()
+    }
+
+    /// The smallest SNR of the outputs of another integer model, in dB.
+    ///
+    /// # Errors
+    /// If a run fails, or the user interrupts.
+    pub(crate) fn snr(&self, integer: &Side, phase: &str, session: &Session<'_>) -> Result<Option<f64>, Stop> {
+        let outputs = ran(integer, self.samples, self.outputs.len(), session, phase)?;
+        let judged = self.judged(&outputs)?;
+        Ok(judged.iter().filter_map(|output| output.snr).reduce(f64::min))
     }
 
     /// Compares the outputs of another model with the outputs of the float model.

@@ -44,25 +44,42 @@ const TIE: f64 = 0.125;
 /// count as constant.
 const CONSTANT: f64 = 1e-6;
 
-/// Two sums: of the squares of the float model's numbers, and of the squares of the errors.
+/// Sums over the numbers x of the float model and y of another one: of x², (x − y)², y² and x·y.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Squares {
+pub(crate) struct Squares {
     pub(super) signal: f64,
     pub(super) error: f64,
+    other: f64,
+    product: f64,
 }
 
 impl Squares {
-    pub(super) fn add(&mut self, x: f32, y: f32) {
+    pub(crate) fn add(&mut self, x: f32, y: f32) {
         if x.is_finite() && y.is_finite() {
             let (x, y) = (f64::from(x), f64::from(y));
             self.signal += x * x;
             self.error += (x - y) * (x - y);
+            self.other += y * y;
+            self.product += x * y;
         }
     }
 
+    /// Adds the sums over other numbers.
+    pub(crate) fn merge(&mut self, more: Squares) {
+        self.signal += more.signal;
+        self.error += more.error;
+        self.other += more.other;
+        self.product += more.product;
+    }
+
     /// The SNR in dB; `None` if the signal is 0.
-    pub(super) fn snr(self) -> Option<f64> {
+    pub(crate) fn snr(self) -> Option<f64> {
         (self.signal > 0.0).then(|| ratio(self.signal, self.error))
+    }
+
+    /// The cosine of the angle between both; `None` if one of them is 0.
+    pub(crate) fn cosine(self) -> Option<f64> {
+        (self.signal > 0.0 && self.other > 0.0).then(|| self.product / (self.signal * self.other).sqrt())
     }
 }
 

@@ -98,7 +98,7 @@ fn with(
         let with_makers = |&id: &NodeId| std::iter::once(id).chain(makers(graph, id));
         let is_new = |jump: &&Jump| {
             let mut all = jump.nodes.iter().flat_map(with_makers);
-            all.any(|id| lift.fits(subject, id) && !nodes.contains(&id))
+            all.any(|id| lift.fits(subject.annotated, subject.spec, id) && !nodes.contains(&id))
         };
         let first = jumps.iter().filter(is_new).take(NAMED);
         let alone: BTreeSet<NodeId> = first.flat_map(|jump| jump.nodes.iter().copied()).collect();
@@ -106,11 +106,13 @@ fn with(
         let mut best: Option<(BTreeSet<NodeId>, Simulated, Remedy)> = None;
         for more in [alone.clone(), alone.union(&before).copied().collect()] {
             let tried = nodes.union(&more).copied();
-            let tried: BTreeSet<NodeId> = tried.filter(|&id| lift.fits(subject, id)).collect();
+            let tried: BTreeSet<NodeId> = tried
+                .filter(|&id| lift.fits(subject.annotated, subject.spec, id))
+                .collect();
             if tried.len() == nodes.len() || best.as_ref().is_some_and(|(known, ..)| *known == tried) {
                 continue;
             }
-            let rule = lift.rule(subject, &layers(subject.canonical, &tried));
+            let rule = lift.rule(subject.spec, &layers(subject.canonical, &tried));
             let Some(simulated) = Simulated::with(std::slice::from_ref(&rule), reference, samples, subject, session)?
             else {
                 continue;

@@ -11,7 +11,7 @@ use strait_requantize::IntType;
 use strait_target::{TargetSpec, spec::Integer};
 
 use crate::{
-    config::types::Quantize,
+    config::types::{Quantize, Rule},
     evaluation::{Side, whole_of},
     report::SanityOutput,
     session::Session,
@@ -25,7 +25,7 @@ const WIDE: u8 = 16;
 
 /// How a rule can help layers that lose too much accuracy.
 #[derive(Clone, Copy)]
-pub(super) enum Lift {
+pub(crate) enum Lift {
     /// The layers compute with activations of this type.
     Wide(Integer),
     Float,
@@ -33,19 +33,19 @@ pub(super) enum Lift {
 
 impl Lift {
     /// The kinds of rules that the target supports. Those that keep the layers on the accelerator come first.
-    pub(super) fn of(spec: &TargetSpec) -> Vec<Lift> {
+    pub(crate) fn of(spec: &TargetSpec) -> Vec<Lift> {
         let codes = spec.types.pairs.iter().filter_map(|pair| pair.codes());
         let wide = codes.filter(|&codes| IntType::from(codes).bits() == WIDE).take(1);
         wide.map(Lift::Wide).chain([Lift::Float]).collect()
     }
 
     /// True if the rule can be applied to a node.
-    pub(super) fn fits(self, subject: &Subject<'_>, id: NodeId) -> bool {
-        let node = subject.annotated.main().node(id);
+    pub(crate) fn fits(self, annotated: &Module, spec: &TargetSpec, id: NodeId) -> bool {
+        let node = annotated.main().node(id);
         let node = node.filter(|node| node.place == Placement::Accelerator);
         node.is_some_and(|node| match self {
             Lift::Wide(wide) => {
-                let mut pairs = subject.spec.pairs_of(node.op.term());
+                let mut pairs = spec.pairs_of(node.op.term());
                 pairs.any(|pair| pair.codes() == Some(wide))
             }
             Lift::Float => true,
@@ -53,19 +53,22 @@ impl Lift {
     }
 
     /// The text of the rule for these layers, as it would be written in a configuration.
-    pub(super) fn rule(self, subject: &Subject<'_>, layers: &[String]) -> String {
+    pub(crate) fn rule(self, spec: &TargetSpec, layers: &[String]) -> String {
         let words = match self {
             Lift::Wide(wide) => wide_activations(wide),
             Lift::Float => "run = \"float\"".to_owned(),
         };
-        rule(subject, "layers", layers, &words)
+        rule_text(spec.id.as_str(), "layers", layers, &words)
     }
 
     /// Returns the text of a second rule, for a tensor that the layers read. Returns `None` if no second rule is
     /// needed, because the layers read the tensor as real numbers anyway.
-    pub(super) fn of_tensor(self, subject: &Subject<'_>, tensor: &str) -> Option<String> {
+    pub(crate) fn of_tensor(self, spec: &TargetSpec, tensor: &str) -> Option<String> {
         match self {
-            Lift::Wide(wide) => Some(rule(subject, "tensors", &[tensor.to_owned()], &wide_activations(wide))),
+            Lift::Wide(wide) => {
+                let words = wide_activations(wide);
+                Some(rule_text(spec.id.as_str(), "tensors", &[tensor.to_owned()], &words))
+            }
             Lift::Float => None,
         }
     }
@@ -75,8 +78,9 @@ fn wide_activations(wide: Integer) -> String {
     format!("activations.type = \"{wide}\"")
 }
 
-fn rule(subject: &Subject<'_>, key: &str, names: &[String], words: &str) -> String {
-    let target = toml::Value::from(subject.spec.id.as_str());
+/// The text of a rule for a target, as it would be written in a configuration. `key` says what the names are.
+pub(crate) fn rule_text(target: &str, key: &str, names: &[String], words: &str) -> String {
+    let target = toml::Value::from(target);
     let names: toml::value::Array = names.iter().map(|name| name.as_str().into()).collect();
     let names = toml::Value::Array(names);
     format!("[[quantize.rule]]\ntarget = [{target}]\n{key} = {names}\n{words}\n")
@@ -87,6 +91,15 @@ fn rule(subject: &Subject<'_>, key: &str, names: &[String], words: &str) -> Stri
 struct Document {
     #[serde(default)]
     quantize: Quantize,
+}
+
+/// The rules in this text.
+///
+/// # Errors
+/// The text is not valid, which is a defect, because this crate has made it.
+pub(crate) fn parsed(rules: &str) -> Result<Vec<Rule>, Stop> {
+    let document = toml::from_str::<Document>(rules);
+    Ok(document.map_err(|error| Stop::Defect(error.to_string()))?.quantize.rule)
 }
 
 /// A simulation, and how its outputs compare with the float model's.
@@ -111,8 +124,7 @@ impl Simulated {
         session: &Session<'_>,
     ) -> Result<Option<Simulated>, Stop> {
         let defect = |error: &dyn Display| Stop::Defect(error.to_string());
-        let document: Document = toml::from_str(&rules.concat()).map_err(|error| defect(&error))?;
-        let annotated = match (subject.with)(document.quantize.rule) {
+        let annotated = match (subject.with)(parsed(&rules.concat())?) {
             Ok(annotated) => annotated,
             Err(Stop::Found(_)) => return Ok(None),
             Err(stop) => return Err(stop),

@@ -5,7 +5,7 @@ use std::{
     fmt::{self, Display},
 };
 
-use strait_evaluate::{Accuracy, Figure, Measured, Unit};
+use strait_evaluate::{Accuracy, Change, Figure, Measured, Unit};
 
 use crate::table;
 
@@ -74,16 +74,8 @@ fn shown(metric: &Measured, figure: Option<Figure>) -> String {
 /// The cells of one row.
 fn row(metric: &Measured, names: &BTreeMap<&str, String>) -> [String; 6] {
     // For a metric that compares two models, the figure already is the difference between them, so no change is shown.
-    let change = metric.change.as_ref().filter(|_| metric.float.is_some()).map(|change| {
-        let value = match metric.unit {
-            Unit::Percent => format!("{:+.2} points", change.value),
-            Unit::Decibel => format!("{:+.2} dB", change.value),
-            Unit::Number => format!("{:+.5}", change.value),
-            Unit::Points => format!("{:+.3}", change.value),
-        };
-        let interval = change.interval.map(|ends| format!(" {}", ends_in(metric.unit, ends)));
-        value + &interval.unwrap_or_default()
-    });
+    let change = metric.change.as_ref().filter(|_| metric.float.is_some());
+    let change = change.map(|change| changed(metric.unit, change));
     [
         metric.name.clone(),
         (metric.output.as_deref().and_then(|output| names.get(output)).cloned()).unwrap_or_default(),
@@ -92,6 +84,18 @@ fn row(metric: &Measured, names: &BTreeMap<&str, String>) -> [String; 6] {
         shown(metric, metric.integer),
         change.unwrap_or_default(),
     ]
+}
+
+/// The text for a change and its confidence interval.
+pub(super) fn changed(unit: Unit, change: &Change) -> String {
+    let value = match unit {
+        Unit::Percent => format!("{:+.2} points", change.value),
+        Unit::Decibel => format!("{:+.2} dB", change.value),
+        Unit::Number => format!("{:+.5}", change.value),
+        Unit::Points => format!("{:+.3}", change.value),
+    };
+    let interval = change.interval.map(|ends| format!(" {}", ends_in(unit, ends)));
+    value + &interval.unwrap_or_default()
 }
 
 /// The text for the ends of an interval, with the unit.
@@ -106,7 +110,7 @@ fn ends_in(unit: Unit, [low, high]: [f64; 2]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use strait_evaluate::{Better, Change, Paired, Proportion, Spread};
+    use strait_evaluate::{Better, Paired, Proportion, Spread};
 
     #[test]
     fn people_read_what_was_measured_and_no_empty_columns() {

@@ -1,6 +1,7 @@
 //! Makes the tables and lines of text in which reports, artifacts and verifications are shown to people.
 
 mod accuracy;
+mod analysis;
 mod details;
 mod fusions;
 mod grouped;
@@ -13,6 +14,7 @@ mod sanity;
 mod summary;
 mod verification;
 
+pub use analysis::WorstLayers;
 pub use details::Details;
 
 /// A report, or a part of one, to be shown as text.

@@ -49,7 +49,19 @@ impl Display for Shown<'_, Report> {
             f,
             "arithmetic: {}; layers by evidence: {}",
             report.evidence.claim, report.evidence.layers
-        )
+        )?;
+        let costly = report.costly.iter();
+        let costly: Vec<String> = costly
+            .map(|one| format!("{} ({:.1} dB alone)", one.layer, one.snr))
+            .collect();
+        match costly.is_empty() {
+            true => Ok(()),
+            false => writeln!(
+                f,
+                "the layers that cost most: {}; `strait analyze` finds out why",
+                costly.join(", ")
+            ),
+        }
     }
 }
 

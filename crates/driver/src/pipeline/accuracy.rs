@@ -1,0 +1,142 @@
+//! Measures the models of a compilation with the metrics of `[evaluation]`.
+
+use strait_compile::{Built, TargetLoops};
+use strait_core::{Elem, Module};
+use strait_evaluate::{Accuracy, Metric, Note, Output};
+use strait_execute::PlanOptions;
+use strait_samples::{InputSpec, Samples};
+
+use crate::{
+    config::{
+        KeyPath, Loaded,
+        types::{Evaluation, MetricTable},
+    },
+    evaluation::{Judge, Side, Subject, classes, doubts, grid, make_judges, notes, unexpected},
+    session::Session,
+    stop::Stop,
+};
+
+use super::{inputs, job::Job};
+
+/// The samples for the evaluation, and the prepared metrics.
+pub(super) struct Prepared {
+    pub(super) samples: Samples,
+    pub(super) metrics: Vec<(KeyPath, MetricTable)>,
+    pub(super) judges: Vec<Judge>,
+}
+
+pub(super) fn prepare(
+    loaded: &Loaded,
+    evaluation: &Evaluation,
+    specs: &[InputSpec],
+    float: &Module,
+    session: &Session<'_>,
+) -> Result<Prepared, Stop> {
+    let data = (&evaluation.data, evaluation.unreadable);
+    let samples = inputs::open_samples(loaded, "evaluation", data, evaluation.samples, specs)?;
+    let metrics = evaluation.chosen_metrics();
+    let subject = Subject {
+        outputs: &outputs(float),
+        float: Some(float),
+        inputs: specs,
+        samples: &samples,
+        folder: &loaded.folder,
+        labels: evaluation.labels.as_ref().map(AsRef::as_ref),
+    };
+    let judges = make_judges(&metrics, &subject).map_err(|stop| inputs::placed(loaded, stop))?;
+    // Whether commands may be run is checked before any work begins.
+    for command in judges.iter().filter_map(|judge| judge.command.as_ref()) {
+        command.allowed(session).map_err(|stop| inputs::placed(loaded, stop))?;
+    }
+    Ok(Prepared {
+        samples,
+        metrics,
+        judges,
+    })
+}
+
+/// The outputs of the main graph.
+fn outputs(module: &Module) -> Vec<Output> {
+    let graph = module.main();
+    let output = |&id| {
+        let value = graph.value(id)?;
+        let extents = value.ty.shape.iter().map(|extent| extent.fixed().unwrap_or(0) as usize);
+        Some(Output {
+            name: module.name(value.name).to_owned(),
+            elem: grid(value).map_or(value.ty.elem, |_| Elem::F32),
+            shape: extents.collect(),
+        })
+    };
+    graph.outputs().iter().filter_map(output).collect()
+}
+
+/// Returns the notes that metrics take of the float model. If the configuration states an expected accuracy, the
+/// measured accuracy is compared with it. If the measured accuracy is implausible, the user gets a warning.
+pub(super) fn float_notes(
+    evaluation: &Prepared,
+    float: &Side,
+    loaded: &Loaded,
+    session: &Session<'_>,
+) -> Result<Vec<Vec<Note>>, Stop> {
+    let notes = notes(
+        float,
+        [None; 2],
+        &evaluation.judges,
+        &evaluation.samples,
+        session,
+        "evaluate (float)",
+    )
+    .map_err(|stop| inputs::placed(loaded, stop))?;
+    let expected = (loaded.config.evaluation.as_ref()).and_then(|evaluation| evaluation.expect_float);
+    let outputs = float.outputs();
+    for (Judge { measure, .. }, notes) in evaluation.judges.iter().zip(&notes) {
+        let table = evaluation.metrics.iter().find(|(_, table)| table.name == measure.name);
+        let known = table.and_then(|(place, table)| Some((place, table.expect_float?)));
+        if known.is_none() && measure.name != Metric::Top1.name() {
+            continue;
+        }
+        let measured = measure.alone(evaluation.samples.count(), notes);
+        if let Some((place, finding)) = known.and_then(|(place, known)| Some((place, unexpected(&measured, known)?))) {
+            let place = place.clone().key("expect_float");
+            return Err(inputs::placed(loaded, finding.about(place).into()));
+        }
+        if measure.name == Metric::Top1.name()
+            && let Some(figure) = measured.integer
+        {
+            let classes = classes(&measured, table.map(|(_, table)| table), &outputs);
+            let doubts = doubts(&measured, figure, classes, expected);
+            let doubts = inputs::at(loaded, &["evaluation", "labels"], doubts);
+            doubts.0.iter().for_each(|doubt| session.remark(doubt));
+        }
+    }
+    Ok(notes)
+}
+
+/// The integer model, ready to run.
+pub(super) fn integer_side(built: &Built, loops: &TargetLoops, session: &Session<'_>) -> Result<Side, Stop> {
+    let options = PlanOptions {
+        loops,
+        ..session.means().options
+    };
+    Side::new(&built.module, &options, session)
+}
+
+pub(super) fn accuracy(
+    evaluation: &Prepared,
+    (float, float_notes): (Option<&Side>, &[Vec<Note>]),
+    job: &Job<'_>,
+    integer: &Side,
+    session: &Session<'_>,
+) -> Result<Accuracy, Stop> {
+    let phase = format!("evaluate ({})", job.target.spec().id);
+    let (judges, samples) = (&evaluation.judges, &evaluation.samples);
+    let integer = notes(integer, [float, None], judges, samples, session, &phase);
+    let integer = integer.map_err(|stop| inputs::placed(job.loaded, stop))?;
+    Ok(Accuracy::new(
+        judges.iter().map(|judge| &judge.measure),
+        samples.count(),
+        &integer,
+        Some(float_notes),
+        None,
+    ))
+}
