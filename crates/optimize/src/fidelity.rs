@@ -1,12 +1,10 @@
 //! How close a quantized model comes to the float model, measured at the outputs of the graph.
 
-use crate::sequence::Error;
+use crate::error::Error;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use strait_core::Module;
-use strait_execute::{
-    Demand, Limits, Plan, PlanOptions, SampleError, Tensor, TensorView, Threads, Workspace, cost, map_in_order,
-};
+use strait_execute::{Demand, Limits, Plan, PlanOptions, Tensor, TensorView, Threads, Workspace, cost, map_in_order};
 use strait_quantize::observe::Samples;
 
 /// Some samples, and the outputs of the float model for them.
@@ -111,16 +109,22 @@ const LEAST_GAIN: f64 = 0.01;
 /// How many standard errors the gain of a change has to be larger than zero.
 const CERTAINTY: f64 = 2.0;
 
-/// True if a change makes errors clearly smaller. `before` and `after` have the error of each sample. Their mean has to fall
-/// by one percent, and the mean of the differences d has to be larger than twice its standard error,
-/// √(Σ (d − mean(d))² / (n·(n − 1))). So a change is not made because of a few samples.
+/// True if a change makes errors clearly smaller. `before` and `after` have the error of each sample. Two things are
+/// required. The mean error falls by one percent. And the gains of single samples, g = ln(before / after), have a mean that is
+/// larger than twice its standard error, √(Σ (g − mean(g))² / (n·(n − 1))). So a change is not made because of a few samples.
+/// The logarithm keeps samples with large errors from hiding what happens to all others.
 pub fn is_gain(before: &[f64], after: &[f64]) -> bool {
     let count = before.len() as f64;
-    let gains: Vec<f64> = before.iter().zip(after).map(|(before, after)| before - after).collect();
-    let gain = gains.iter().sum::<f64>() / count;
+    let least = mean(before) * 1e-9 + f64::MIN_POSITIVE;
+    let gains: Vec<f64> = before
+        .iter()
+        .zip(after)
+        .map(|(before, after)| ((before + least) / (after + least)).ln())
+        .collect();
+    let gain = mean(&gains);
     let spread: f64 = gains.iter().map(|own| (own - gain) * (own - gain)).sum();
     let error = (spread / (count * (count - 1.0))).sqrt();
-    count > 1.0 && gain > LEAST_GAIN * mean(before) && gain > CERTAINTY * error
+    count > 1.0 && mean(after) < (1.0 - LEAST_GAIN) * mean(before) && gain > CERTAINTY * error
 }
 
 /// The mean of the errors of all samples.

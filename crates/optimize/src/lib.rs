@@ -17,6 +17,7 @@
 //! samples give the same codes on every machine and with any number of threads.
 
 mod algebra;
+mod error;
 mod fidelity;
 mod layer;
 mod sequence;
@@ -24,6 +25,7 @@ mod sequence;
 /// The least number of samples from which something is chosen.
 pub const LEAST_SAMPLES: usize = fidelity::HELD;
 
+pub use error::Error;
 pub use fidelity::{Fidelity, is_gain, mean};
 pub use layer::candidates::{Algorithms, Choice};
-pub use sequence::{Error, LayerOutcome, Optimised, Task, Untouched, layers, optimise};
+pub use sequence::{LayerOutcome, Optimised, Task, Untouched, layers, optimise};

@@ -6,4 +6,4 @@ mod layers;
 mod run;
 mod store;
 
-pub use run::{Error, LayerOutcome, Optimised, Task, Untouched, layers, optimise};
+pub use run::{LayerOutcome, Optimised, Task, Untouched, layers, optimise};

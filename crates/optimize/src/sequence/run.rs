@@ -7,21 +7,18 @@
 use super::frontier::{Frontier, levels};
 use super::layers::{self, Layer};
 use super::store::Store;
+use crate::error::Error;
 use crate::fidelity::{HELD, is_gain, is_held};
 use crate::layer::candidates::{Algorithms, Candidate, Choice, Problem};
 use crate::layer::positions::{Positions, exponent};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use strait_core::{Graph, Module, NodeId, Port, QuantParams, TensorData, ValueId};
-use strait_execute::{
-    Demand, Excess, ExecuteError, Limits, Plan, PlanOptions, SampleError, Tensor, TensorView, Threads, Workspace, cost,
-    map_in_order,
-};
-use strait_lower::{Baked, Chosen, LowerError, Parameters, Segment, rebake, simulate_segment};
+use strait_execute::{Demand, Limits, Plan, PlanOptions, Tensor, TensorView, Threads, Workspace, cost, map_in_order};
+use strait_lower::{Baked, Chosen, Parameters, Segment, rebake, simulate_segment};
 use strait_quantize::observe::Samples;
 use strait_target::TargetSpec;
 
@@ -79,50 +76,6 @@ pub struct LayerOutcome {
     pub weights: Option<TensorData>,
     /// The bias in real numbers. `None` if the bias is the model's.
     pub bias: Option<TensorData>,
-}
-
-/// Why an optimisation failed.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// A sample cannot be used.
-    #[error("calibration sample {index}: {text}")]
-    Sample {
-        /// The index of the sample.
-        index: usize,
-        /// What is wrong with it.
-        text: String,
-    },
-    /// A run would take more than its limits allow.
-    #[error(transparent)]
-    Excess(#[from] Box<Excess>),
-    /// A graph cannot be run.
-    #[error(transparent)]
-    Execute(#[from] ExecuteError),
-    /// A temporary file for values cannot be used.
-    #[error("a temporary file for the values between layers: {0}")]
-    File(#[from] io::Error),
-    /// The caller asked to stop.
-    #[error("stopped")]
-    Stopped,
-    /// A defect of the compiler.
-    #[error("{0}")]
-    Defect(String),
-}
-
-impl Error {
-    pub(crate) fn of_sample(error: SampleError<Error>) -> Error {
-        match error {
-            SampleError::Sample { source, .. } => source,
-            SampleError::Worker(error) => Error::Execute(error),
-            SampleError::Stopped { .. } => Error::Stopped,
-        }
-    }
-}
-
-impl From<LowerError> for Error {
-    fn from(error: LowerError) -> Error {
-        Error::Defect(error.to_string())
-    }
 }
 
 /// The number of layers whose codes can be chosen.
