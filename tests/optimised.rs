@@ -16,6 +16,7 @@ use strait_verify::Ranges;
 const ALL: Algorithms = Algorithms {
     correct_bias: true,
     round: true,
+    repair: true,
     ranges: true,
 };
 

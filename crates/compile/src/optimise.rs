@@ -1,8 +1,9 @@
 //! Chooses codes and biases from samples, and quantizes again with them.
 
 use strait_core::Port;
-use strait_optimize::{Error, Optimised, Untouched, optimise as choose};
-use strait_quantize::ObserveError;
+use strait_lower::{Parameters, simulate};
+use strait_optimize::{Algorithms, Choice, Error, Fidelity, Optimised, Untouched, is_closer, optimise as choose};
+use strait_quantize::{ObserveError, observe::Samples};
 
 use crate::{
     CompileError, Quantized, Task, Watch,
@@ -59,12 +60,65 @@ pub(crate) fn optimise(
     if !how.algorithms.correct_bias && !how.algorithms.round {
         return Ok((plain, Some(chosen)));
     }
+    let simulated = |quantized: &Quantized| {
+        let module = simulate(&quantized.annotated, Some(task.target.spec()), Parameters::Reals);
+        module.map_err(CompileError::defect)
+    };
+    let fidelity = Fidelity::new(task.float, how.samples, (true, SAMPLES), (task.limits, task.threads))?;
+    let mut errors = fidelity.errors(&simulated(&plain)?)?;
+    let mut best: Option<Quantized> = None;
+    for algorithms in trials(how.algorithms) {
+        // Rounding without fitting is only a way out if fitted weights are no gain.
+        if algorithms.round && !algorithms.repair && chosen.layers.has(Choice::Repair) {
+            continue;
+        }
+        let (quantized, mut layers) = attempt(task, (&plain, algorithms), how.samples, watch)?;
+        let found = fidelity.errors(&simulated(&quantized)?)?;
+        if is_closer(&errors, &found) {
+            (errors, best, chosen.layers) = (found, Some(quantized), layers);
+        } else if best.is_none() {
+            layers.reject_all("what was chosen for it brings the outputs of the model no closer to the float model's");
+            chosen.layers = layers;
+        }
+    }
+    let first = plain.first.take();
+    let mut quantized = best.unwrap_or(plain);
+    // A revision starts from the model without chosen parameters.
+    quantized.first = first;
+    Ok((quantized, Some(chosen)))
+}
+
+/// The largest number of samples on which whole models are compared.
+const SAMPLES: usize = 64;
+
+/// What is tried, one after the other. Each trial has to bring the outputs of the model closer to those of the float model
+/// than the best one before.
+fn trials(all: Algorithms) -> Vec<Algorithms> {
+    let bias = Algorithms {
+        round: false,
+        repair: false,
+        ..all
+    };
+    let unfitted = Algorithms { repair: false, ..all };
+    let mut trials = vec![bias, all, unfitted];
+    trials.retain(|trial| trial.correct_bias || trial.round);
+    trials.dedup();
+    trials
+}
+
+/// Chooses parameters with some of the algorithms, and quantizes again with them.
+fn attempt(
+    task: &Task<'_>,
+    (plain, algorithms): (&Quantized, Algorithms),
+    samples: &dyn Samples,
+    watch: &dyn Watch,
+) -> Result<(Quantized, Optimised), CompileError> {
     let work = strait_optimize::Task {
         float: task.float,
         annotated: &plain.annotated,
         spec: task.target.spec(),
-        samples: how.samples,
-        algorithms: how.algorithms,
+        samples,
+        algorithms,
         limits: task.limits,
         threads: task.threads,
     };
@@ -72,19 +126,15 @@ pub(crate) fn optimise(
     let mut optimised = watch.step("optimise", Some(layers), |done| {
         choose(&work, done).map_err(CompileError::from)
     })?;
-    let mut quantized = watch.step("quantize", None, |_| quantize_from(task, &optimised, None))?;
-    // A revision starts from the model without chosen parameters.
-    quantized.first = plain.first;
+    let quantized = watch.step("quantize", None, |_| quantize_from(task, &optimised, None))?;
     let table = &quantized.annotated.main().quant;
     let has_moved = |(id, grid)| (table.params_of(id, Port::Operand(1)).as_ref() != Some(grid)).then_some(id);
     let grids = optimised.layers.iter().map(|(id, outcome)| (*id, &outcome.grid));
     for id in grids.filter_map(has_moved).collect::<Vec<_>>() {
-        optimised.layers.remove(&id);
-        let why = "its weights got another grid when it was quantized again".to_owned();
-        optimised.untouched.insert(id, Untouched(why));
+        let why = "its weights got another grid when it was quantized again";
+        optimised.reject(id, why);
     }
-    chosen.layers = optimised;
-    Ok((quantized, Some(chosen)))
+    Ok((quantized, optimised))
 }
 
 impl From<Error> for CompileError {

@@ -52,7 +52,7 @@ pub(crate) fn choose(
     plain: Quantized,
     watch: &dyn Watch,
 ) -> Result<Ranges, CompileError> {
-    let fidelity = Fidelity::new(task.float, how.samples, SAMPLES, (task.limits, task.threads))?;
+    let fidelity = Fidelity::new(task.float, how.samples, (false, SAMPLES), (task.limits, task.threads))?;
     let settings = task.resolved.settings.clone();
     let mut search = Search {
         task,

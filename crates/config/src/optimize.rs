@@ -46,9 +46,11 @@ impl Optimize {
     /// The algorithms that run. `None` if there are none.
     pub fn algorithms(&self) -> Option<Algorithms> {
         let (quick, thorough) = (self.preset != Preset::Off, self.preset == Preset::Thorough);
+        let round = self.round.unwrap_or(thorough);
         let algorithms = Algorithms {
             correct_bias: self.correct_bias.unwrap_or(quick),
-            round: self.round.unwrap_or(thorough),
+            round,
+            repair: round,
             ranges: self.ranges.unwrap_or(thorough),
         };
         (algorithms.correct_bias || algorithms.round || algorithms.ranges).then_some(algorithms)

@@ -18,21 +18,22 @@ pub struct Fidelity<'a> {
 }
 
 impl<'a> Fidelity<'a> {
-    /// Runs the float model on the samples. At most `most` of them are used, evenly spread.
+    /// Runs the float model on the samples: on all, or only on those that are left out when codes are computed. At most
+    /// `most` of them are used, evenly spread.
     ///
     /// # Errors
     /// [`Error`].
     pub fn new(
         float: &Module,
         samples: &'a dyn Samples,
-        most: usize,
+        (only_held, most): (bool, usize),
         (limits, threads): (Limits, NonZeroUsize),
     ) -> Result<Fidelity<'a>, Error> {
-        let all = samples.count();
-        let count = all.min(most);
+        let all: Vec<usize> = (0..samples.count()).filter(|&at| !only_held || is_held(at)).collect();
+        let count = all.len().min(most);
         let mut fidelity = Fidelity {
             samples,
-            indices: (0..count).map(|at| at * all / count).collect(),
+            indices: (0..count).map(|at| all[at * all.len() / count]).collect(),
             outputs: Vec::new(),
             limits,
             threads,
@@ -114,17 +115,24 @@ const CERTAINTY: f64 = 2.0;
 /// larger than twice its standard error, √(Σ (g − mean(g))² / (n·(n − 1))). So a change is not made because of a few samples.
 /// The logarithm keeps samples with large errors from hiding what happens to all others.
 pub fn is_gain(before: &[f64], after: &[f64]) -> bool {
-    let count = before.len() as f64;
-    let least = mean(before) * 1e-9 + f64::MIN_POSITIVE;
-    let gains: Vec<f64> = before
-        .iter()
-        .zip(after)
-        .map(|(before, after)| ((before + least) / (after + least)).ln())
-        .collect();
+    let (count, gains) = (before.len() as f64, gains(before, after));
     let gain = mean(&gains);
     let spread: f64 = gains.iter().map(|own| (own - gain) * (own - gain)).sum();
     let error = (spread / (count * (count - 1.0))).sqrt();
     count > 1.0 && mean(after) < (1.0 - LEAST_GAIN) * mean(before) && gain > CERTAINTY * error
+}
+
+/// True if a change makes both the mean of the errors and the error of a typical sample smaller, even if only a little. This is
+/// enough for a model whose layers have already passed [`is_gain`].
+pub fn is_closer(before: &[f64], after: &[f64]) -> bool {
+    mean(after) < mean(before) && mean(&gains(before, after)) > 0.0
+}
+
+/// ln(before / after) for each sample.
+fn gains(before: &[f64], after: &[f64]) -> Vec<f64> {
+    let least = mean(before) * 1e-9 + f64::MIN_POSITIVE;
+    let gain = |(before, after): (&f64, &f64)| ((before + least) / (after + least)).ln();
+    before.iter().zip(after).map(gain).collect()
 }
 
 /// The mean of the errors of all samples.

@@ -26,6 +26,6 @@ mod sequence;
 pub const LEAST_SAMPLES: usize = fidelity::HELD;
 
 pub use error::Error;
-pub use fidelity::{Fidelity, is_gain, mean};
+pub use fidelity::{Fidelity, is_closer, is_gain, mean};
 pub use layer::candidates::{Algorithms, Choice};
 pub use sequence::{LayerOutcome, Optimised, Task, Untouched, layers, optimise};

@@ -29,6 +29,8 @@ pub struct Algorithms {
     pub correct_bias: bool,
     /// Weights may be rounded together.
     pub round: bool,
+    /// Before they are rounded together, weights may be fitted to the results of the float model.
+    pub repair: bool,
     /// The ranges of activations may be chosen by the error at the outputs.
     pub ranges: bool,
 }
@@ -97,9 +99,11 @@ impl Problem<'_> {
             let real: Vec<f64> = self.weights.iter().map(|&weight| weight.into()).collect();
             let codes = self.rounded(&inputs, &real);
             found.push(self.candidate(Choice::Round, codes, means));
-            let fitted = self.fitted(&moments, &inputs, (corrects, damping));
-            let codes = self.rounded(&inputs, &fitted);
-            found.push(self.candidate(Choice::Repair, codes, means));
+            if algorithms.repair {
+                let fitted = self.fitted(&moments, &inputs, (corrects, damping));
+                let codes = self.rounded(&inputs, &fitted);
+                found.push(self.candidate(Choice::Repair, codes, means));
+            }
         }
         found
     }

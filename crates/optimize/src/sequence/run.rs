@@ -59,6 +59,27 @@ pub struct Optimised {
     pub untouched: BTreeMap<NodeId, Untouched>,
 }
 
+impl Optimised {
+    /// True if something was chosen in this way for a layer.
+    pub fn has(&self, choice: Choice) -> bool {
+        self.layers.values().any(|layer| layer.choice == choice)
+    }
+
+    /// Gives up what was chosen for a layer.
+    pub fn reject(&mut self, id: NodeId, why: &str) {
+        if self.layers.remove(&id).is_some() {
+            self.untouched.insert(id, Untouched(why.to_owned()));
+        }
+    }
+
+    /// Gives up what was chosen for all layers.
+    pub fn reject_all(&mut self, why: &str) {
+        for id in std::mem::take(&mut self.layers).into_keys() {
+            self.untouched.insert(id, Untouched(why.to_owned()));
+        }
+    }
+}
+
 /// Why no codes were chosen for a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Untouched(pub String);
@@ -196,7 +217,7 @@ impl<'a> Sequence<'a> {
                 .collect();
             Ok(([float, quantized], gathered))
         };
-        let mut made: [Vec<Vec<Tensor>>; 2] = [Vec::new(), Vec::new()];
+        let mut made = [(); 2].map(|()| Store::new(count, KEPT / 2));
         let run = map_in_order(count, threads, worker, work, |at, (values, gathered)| {
             for (found, gathered) in found.iter_mut().zip(gathered) {
                 let role = usize::from(is_held(at));
@@ -205,8 +226,10 @@ impl<'a> Sequence<'a> {
                     all.y.extend(one.y);
                 }
             }
-            for (made, values) in made.iter_mut().zip(values) {
-                made.push(values);
+            for ((made, segment), tensors) in made.iter_mut().zip(&segments).zip(values) {
+                for (&value, tensor) in segment.values.iter().zip(tensors) {
+                    made.put(at, value, tensor)?;
+                }
             }
             Ok(ControlFlow::Continue(()))
         });
@@ -214,11 +237,7 @@ impl<'a> Sequence<'a> {
         for (model, made) in made.into_iter().enumerate() {
             let (frontier, store) = (&self.frontiers[model], &mut self.stores[model]);
             store.retain(|value| frontier.is_needed(graph, value));
-            for (sample, tensors) in made.into_iter().enumerate() {
-                for (&value, tensor) in segments[model].values.iter().zip(tensors) {
-                    store.put(sample, value, tensor)?;
-                }
-            }
+            store.absorb(made);
         }
         Ok(found)
     }

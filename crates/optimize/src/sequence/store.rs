@@ -78,10 +78,16 @@ impl Store {
         Ok(())
     }
 
-    /// Removes the values that are not kept. Later values go into another file, so that the space of the old one is freed
-    /// as soon as none of its values is needed.
+    /// Takes over all values of another store, which has a file of its own.
+    pub(crate) fn absorb(&mut self, other: Store) {
+        self.bytes[0] += other.bytes[0];
+        for (values, more) in self.samples.iter_mut().zip(other.samples) {
+            values.extend(more);
+        }
+    }
+
+    /// Removes the values that are not kept. A file is deleted as soon as none of its values is needed.
     pub(crate) fn retain(&mut self, is_kept: impl Fn(ValueId) -> bool) {
-        self.file = None;
         let bytes = &mut self.bytes[0];
         for values in &mut self.samples {
             values.retain(|&value, held| {
