@@ -149,6 +149,9 @@ impl Measured {
                 let why = format!(
                     "nothing: alone, it leaves {alone:.1} dB at the outputs, and all together {together:.1} dB"
                 );
+                if cause == Cause::Rounding {
+                    steps.push((Cause::Clipping, Step::Nothing(why.clone())));
+                }
                 steps.push((cause, Step::Nothing(why)));
                 continue;
             }
@@ -256,11 +259,13 @@ impl Told<'_> {
                 Step::Runs(from, to) => Share {
                     cause: *cause,
                     change: self.change(*from, *to),
+                    figure: self.measured(0, *to).integer,
                     note: None,
                 },
                 Step::Nothing(why) => Share {
                     cause: *cause,
                     change: None,
+                    figure: None,
                     note: Some(why.clone()),
                 },
             });
@@ -314,6 +319,7 @@ impl Told<'_> {
         Share {
             cause: Cause::Interaction,
             change,
+            figure: None,
             note: None,
         }
     }
