@@ -146,13 +146,11 @@ impl Measured {
             if let Some((alone, together)) = alone.zip(together)
                 && (alone >= SILENT || alone >= together + NEGLIGIBLE)
             {
-                let why = format!(
-                    "nothing: alone, it leaves {alone:.1} dB at the outputs, and all together {together:.1} dB"
-                );
+                let why = format!("nothing: alone {alone:.1} dB at the outputs, all together {together:.1} dB");
+                steps.push((cause, Step::Nothing(why.clone())));
                 if cause == Cause::Rounding {
-                    steps.push((Cause::Clipping, Step::Nothing(why.clone())));
+                    steps.push((Cause::Clipping, Step::Nothing(why)));
                 }
-                steps.push((cause, Step::Nothing(why)));
                 continue;
             }
             let variant = only(role)?;
