@@ -10,9 +10,12 @@ use strait_core::{
 };
 use strait_execute::{Tensor, TensorView, reference};
 use strait_kernels::Isa;
-use strait_lower::{Baked, FusionPolicy, LowerError, Lowered, Parameters, Signs, bake, lower, simulate};
+use strait_lower::{
+    Baked, FusionPolicy, LowerError, Lowered, Parameters, Signs, bake, lower, simulate, simulate_unlimited,
+    with_exact_tables,
+};
 use strait_target::TargetSpec;
-use strait_target::spec::{Integer as Type, Nearness, Recipe};
+use strait_target::spec::{Activation, Integer as Type, Nearness, Recipe};
 use strait_tests::integer::{InMemory, Integer, integer_of};
 use strait_tests::numeric::{inputs, run, signal_to_noise};
 use strait_tests::passes::target;
@@ -519,4 +522,64 @@ fn a_dynamic_range_is_that_of_each_run() {
     let found = rounded(blocks, &[7.0, 3.4, 0.7, 0.12, -8.0, 2.6, 0.0, 0.0]);
     let fine = (f64::from(0.7f32) / 7.0) as f32;
     assert_eq!(found, [7.0, 3.0, fine * 7.0, fine, -8.0, 3.0, 0.0, 0.0]);
+}
+
+#[test]
+fn exact_tables_have_the_numbers_of_the_simulation() {
+    let float =
+        parse("strait 1 float graph @main(%x: f32[1,97]) { %y: f32[1,97] = unary(%x) {function=sigmoid} return %y }")
+            .unwrap();
+    let numbers: Vec<f32> = (0..97).map(|index| (index as f32 - 48.0) / 8.0).collect();
+    let sample = vec![Tensor::from_values(&[1, 97], &numbers).unwrap()];
+    let samples = InMemory(vec![sample.clone()]);
+    // On 16 bits, this target interpolates between the entries of a table.
+    let types = (Some(Activation::Codes(Type::Int16)), None);
+    let integer = integer_of(types, FusionPolicy::Exact, &float, "generic-int8", &samples).unwrap();
+    let mut lowered = integer.module.clone();
+    lowered.main = integer.lowered;
+    let exact = with_exact_tables(&lowered, &integer.annotated).unwrap().unwrap();
+    assert!(strait_core::verifier::verify(&exact).is_ok());
+    let simulated = simulate(
+        &integer.annotated,
+        Some(&target("generic-int8").unwrap().spec().clone()),
+        Parameters::Reals,
+    )
+    .unwrap();
+    let views: Vec<TensorView<'_>> = sample.iter().map(Tensor::view).collect();
+    let outputs = |module: &Module| {
+        let made = reference::run(module, module.main, &views, &mut |_, _| ()).unwrap();
+        made[0].view().values::<f32>().unwrap().to_vec()
+    };
+    assert_eq!(outputs(&exact), outputs(&simulated));
+    assert_ne!(outputs(&exact), outputs(&lowered));
+    // With exact tables, nothing is left to replace.
+    assert!(with_exact_tables(&exact, &integer.annotated).unwrap().is_none());
+}
+
+#[test]
+fn codes_without_limits_round_and_do_not_saturate() {
+    let float = parse(
+        "strait 1 float graph @main(%x: f32[1,3]) {
+           %y: f32[1,3] = gemm(%x, @w) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}
+           return %y
+         }
+         data @w: f32[3,3] = inline [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]",
+    )
+    .unwrap();
+    let sample = |numbers: &[f32; 3]| vec![Tensor::from_values(&[1, 3], numbers).unwrap()];
+    let samples = InMemory(vec![sample(&[-1.0, 0.5, 1.0])]);
+    let integer = integer_of((None, None), FusionPolicy::Exact, &float, "generic-int8", &samples).unwrap();
+    let spec = target("generic-int8").unwrap().spec().clone();
+    let outside = sample(&[-3.0, 0.5, 3.0]);
+    let views: Vec<TensorView<'_>> = outside.iter().map(Tensor::view).collect();
+    let last = |module: Module| {
+        let made = reference::run(&module, module.main, &views, &mut |_, _| ()).unwrap();
+        made[0].view().values::<f32>().unwrap()[2]
+    };
+    let limited = last(simulate(&integer.annotated, Some(&spec), Parameters::Reals).unwrap());
+    let unlimited = last(simulate_unlimited(&integer.annotated, Some(&spec)).unwrap());
+    assert!(
+        (limited - 1.0).abs() < 0.01 && (unlimited - 3.0).abs() < 0.05,
+        "{limited} {unlimited}"
+    );
 }

@@ -10,6 +10,7 @@ mod bake;
 mod boundary;
 mod codes;
 mod error;
+mod exact_tables;
 mod free_batch;
 pub mod fuse;
 
@@ -26,6 +27,7 @@ mod walk;
 
 pub use bake::{Baked, Chosen, bake, rebake};
 pub use error::LowerError;
+pub use exact_tables::with_exact_tables;
 pub use free_batch::{FreeBatch, OneSample, free_batch};
 pub use fuse::{Attempt, FuseError, Fused, Fusion, FusionPolicy, Merged, Refused, Until, dropped_clamp, fuse};
 pub use lowering::{Lowered, Turns, lower};

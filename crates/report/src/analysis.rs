@@ -61,6 +61,9 @@ pub struct Share {
     /// The change that this cause makes. For metrics that compare with the float model, changes after the first one have
     /// no interval.
     pub change: Option<Change>,
+    /// The figure of the model with this cause. Absent if nothing was measured, and for the interaction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub figure: Option<Figure>,
     /// Why nothing had to be measured, or what else is to be said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,

@@ -23,7 +23,7 @@ use crate::{
 };
 
 pub(crate) use groups::{Group, groups};
-pub(crate) use single::{Single, apart, role_snr, singles};
+pub(crate) use single::{Single, apart, roles_snr, singles};
 
 use reasons::Facts;
 

@@ -41,12 +41,16 @@ pub(crate) fn apart<'a>(
     })
 }
 
-/// The smallest SNR of the outputs, in dB, if everything with this role is rounded and nothing else.
+/// The smallest SNR of the outputs, in dB, if everything is rounded for whose role `rounds` is true, and nothing else.
 ///
 /// # Errors
 /// As for [`apart`].
-pub(crate) fn role_snr(apart: &Apart<'_>, role: Role, session: &Session<'_>) -> Result<Option<f64>, Stop> {
-    let alone = apart.only(|other| other == role, &Quiet(session))?;
+pub(crate) fn roles_snr(
+    apart: &Apart<'_>,
+    rounds: impl Fn(Role) -> bool,
+    session: &Session<'_>,
+) -> Result<Option<f64>, Stop> {
+    let alone = apart.only(rounds, &Quiet(session))?;
     least_snr(apart.float(), &alone.outputs)
 }
 

@@ -221,7 +221,7 @@ fn deployment(job: &Job<'_>) -> Deployment<Preprocess> {
 const MUCH: f64 = 1.0;
 
 /// The costly layers are measured on this many calibration samples.
-const FEW: usize = 4;
+const FEW: usize = 2;
 
 /// A report names this many of the costly layers.
 const NAMED: usize = 3;

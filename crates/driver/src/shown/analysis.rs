@@ -77,7 +77,10 @@ fn points(f: &mut fmt::Formatter<'_>, metric: &MetricPoints) -> fmt::Result {
         .map(|change| ["all".to_owned(), changed(metric.unit, change)]);
     let shares = metric.shares.iter().map(|share| {
         let change = share.change.as_ref().map(|change| changed(metric.unit, change));
-        let words = change.or(share.note.clone()).unwrap_or_else(|| "not known".to_owned());
+        // A metric that compares with the float model may have no change, but a figure.
+        let alone = || share.figure.map(|figure| metric.unit.shown(figure.value));
+        let words = change.or(share.note.clone()).or_else(alone);
+        let words = words.unwrap_or_else(|| "not known".to_owned());
         [share.cause.words().to_owned(), words]
     });
     let mut text = String::new();

@@ -8,8 +8,8 @@
 //! bias            float         ─▶ only biases are rounded
 //! host            float         ─▶ only tensors between accelerator and host are rounded
 //! interaction     float         ─▶ simulation, minus all changes above
-//! tables, requantization
-//!                 simulation    ─▶ lowered integer graph
+//! requantization  simulation    ─▶ lowered integer graph, with exact tables
+//! tables          the same      ─▶ lowered integer graph, with the target's tables
 //! fusions         lowered graph ─▶ fused integer graph
 //! ```
 //!
@@ -17,14 +17,14 @@
 //! defines them. A metric that compares with the float model has no interval for the difference of two comparisons.
 
 use strait_compile::{Apart, Built, Role, TargetLoops, rounding_only};
-use strait_core::Module;
+use strait_core::{GraphId, Module};
 use strait_evaluate::{Change, Note, Runs, Spread};
 use strait_execute::PlanOptions;
-use strait_lower::{Parameters, simulate, simulate_unlimited};
+use strait_lower::{Parameters, simulate, simulate_unlimited, with_exact_tables};
 use strait_verify::LOWERED;
 
 use crate::{
-    analysis::role_snr,
+    analysis::roles_snr,
     evaluation::{Judge, Side, notes, whole_of},
     pipeline::{accuracy::Prepared, before::Before, inputs, job::Job},
     report::{Cause, MetricPoints, Share},
@@ -67,6 +67,15 @@ impl<'a> Runner<'a> {
         taken.map_err(|stop| inputs::placed(self.job.loaded, stop))
     }
 
+    /// The notes of an integer graph.
+    fn integer(&self, module: &Module, loops: &TargetLoops, what: &str) -> Result<Notes, Stop> {
+        let options = PlanOptions {
+            loops,
+            ..self.session.means().options
+        };
+        self.notes(&Side::new(module, &options, self.session)?, what)
+    }
+
     /// The notes of a simulation.
     fn simulated(&self, module: &Module, what: &str) -> Result<Notes, Stop> {
         let whole = whole_of(&self.job.ready.bodies, module)?;
@@ -81,9 +90,12 @@ enum Step {
     Nothing(String),
 }
 
-/// A cause that alone leaves the outputs with a larger SNR than this, in dB, on the first calibration samples, changes no
-/// metric by itself. It is not measured further.
-const NEGLIGIBLE: f64 = 60.0;
+/// If the noise of one cause is this far below that of all causes together, in dB, on the first calibration samples, it is
+/// less than a hundredth of the noise, and the cause changes no metric by itself. It is not measured further.
+const NEGLIGIBLE: f64 = 20.0;
+
+/// A cause whose noise is this far below the outputs, in dB, changes no metric either.
+const SILENT: f64 = 60.0;
 
 impl Measured {
     /// Runs the variants. Without `[evaluation]` there is nothing to measure.
@@ -115,6 +127,7 @@ impl Measured {
             all.push(notes);
             Step::Runs(from, all.len() - 1)
         };
+        let together = roles_snr(apart, |_| true, session)?;
         for (cause, role, none) in [
             (Cause::Weights, Role::Weights, "no weights are rounded"),
             (Cause::Rounding, Role::Activations, "no activations are rounded"),
@@ -129,9 +142,15 @@ impl Measured {
                 steps.push((cause, Step::Nothing(none.to_owned())));
                 continue;
             }
-            if let Some(snr) = role_snr(apart, role, session)?.filter(|&snr| snr >= NEGLIGIBLE) {
-                let why = format!("nothing: alone, it leaves the outputs at {snr:.1} dB on the calibration samples");
-                steps.push((cause, Step::Nothing(why)));
+            let alone = roles_snr(apart, |other| other == role, session)?;
+            if let Some((alone, together)) = alone.zip(together)
+                && (alone >= SILENT || alone >= together + NEGLIGIBLE)
+            {
+                let why = format!("nothing: alone {alone:.1} dB at the outputs, all together {together:.1} dB");
+                steps.push((cause, Step::Nothing(why.clone())));
+                if cause == Cause::Rounding {
+                    steps.push((Cause::Clipping, Step::Nothing(why)));
+                }
                 continue;
             }
             let variant = only(role)?;
@@ -149,23 +168,38 @@ impl Measured {
         }
         all.push(runner.simulated(&reals(&built.annotated)?, "simulation")?);
         let simulated = all.len() - 1;
-        let lowered = lowered(built, loops, session)?;
+        // If tables or fusions are exact, the graphs before and after them compute the same.
         let fused = runner.notes(integer, "integer")?;
-        let behind = match &lowered {
-            None => fused.clone(),
-            Some(side) => runner.notes(side, "lowered")?,
-        };
-        steps.push((Cause::Requantization, ran(&mut all, simulated, behind)));
-        let from = all.len() - 1;
-        all.push(fused);
-        let last = all.len() - 1;
-        steps.push((
-            Cause::Fusions,
-            match lowered {
-                Some(_) => Step::Runs(from, last),
-                None => Step::Nothing("nothing: all fusions are proved exact".to_owned()),
+        let lowered = match has_exact_fusions(built) {
+            true => fused.clone(),
+            false => match of_lowered(built) {
+                Some(lowered) => runner.integer(&lowered, loops, "lowered")?,
+                None => return Err(Stop::Defect("there is no lowered graph".into())),
             },
-        ));
+        };
+        let exact = match of_lowered(built) {
+            Some(lowered) => with_exact_tables(&lowered, &built.annotated).map_err(defect)?,
+            None => None,
+        };
+        let with_exact = match &exact {
+            Some(exact) => runner.integer(exact, loops, "exact tables")?,
+            None => lowered.clone(),
+        };
+        steps.push((Cause::Requantization, ran(&mut all, simulated, with_exact)));
+        let from = all.len() - 1;
+        let tables = match exact {
+            Some(_) => ran(&mut all, from, lowered),
+            None => Step::Nothing("nothing: all tables are correctly rounded, or there are none".to_owned()),
+        };
+        steps.push((Cause::Tables, tables));
+        let from = all.len() - 1;
+        let fusions = match has_exact_fusions(built) {
+            false => ran(&mut all, from, fused.clone()),
+            true => Step::Nothing("nothing: all fusions are proved exact".to_owned()),
+        };
+        steps.push((Cause::Fusions, fusions));
+        let last = all.len();
+        all.push(fused);
         let judges = &runner.evaluation.judges;
         let samples = runner.evaluation.samples.count();
         let metrics = judges.iter().enumerate().map(|(metric, judge)| {
@@ -188,27 +222,20 @@ impl Measured {
     }
 }
 
-/// The lowered graph, ready to run; `None` if every fusion is proved exact, because the fused graph then computes the same.
-fn lowered(built: &Built, loops: &TargetLoops, session: &Session<'_>) -> Result<Option<Side>, Stop> {
-    let is_exact = built
-        .certificates
-        .iter()
-        .all(|record| record.certificate.worst().max_lsb() == 0);
+/// True if every fusion is proved exact, so that the fused graph computes the same as the lowered graph.
+fn has_exact_fusions(built: &Built) -> bool {
+    let mut records = built.certificates.iter();
+    records.all(|record| record.certificate.worst().max_lsb() == 0)
+}
+
+/// The integer model with the lowered graph as its main graph.
+fn of_lowered(built: &Built) -> Option<Module> {
     let module = &built.module;
     let mut graphs = module.graphs.iter();
-    let Some(position) = graphs
-        .position(|graph| module.name(graph.name) == LOWERED)
-        .filter(|_| !is_exact)
-    else {
-        return Ok(None);
-    };
+    let position = graphs.position(|graph| module.name(graph.name) == LOWERED)?;
     let mut module = module.clone();
-    module.main = strait_core::GraphId::new(position);
-    let options = PlanOptions {
-        loops,
-        ..session.means().options
-    };
-    Side::new(&module, &options, session).map(Some)
+    module.main = GraphId::new(position);
+    Some(module)
 }
 
 /// One metric, with the notes that it took of each model.
@@ -230,11 +257,13 @@ impl Told<'_> {
                 Step::Runs(from, to) => Share {
                     cause: *cause,
                     change: self.change(*from, *to),
+                    figure: self.measured(0, *to).integer,
                     note: None,
                 },
                 Step::Nothing(why) => Share {
                     cause: *cause,
                     change: None,
+                    figure: None,
                     note: Some(why.clone()),
                 },
             });
@@ -288,6 +317,7 @@ impl Told<'_> {
         Share {
             cause: Cause::Interaction,
             change,
+            figure: None,
             note: None,
         }
     }
