@@ -1,5 +1,7 @@
 //! Codes, biases and ranges that are chosen from samples.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
+
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use strait_builtin as _;
@@ -188,6 +190,7 @@ fn layers_whose_codes_cannot_be_chosen_say_why() {
     let done = built(&float, &samples(&float, 8), "generic-int8", Some(ALL), 1)
         .optimised
         .unwrap();
-    let why: Vec<&str> = done.layers.untouched.values().map(|why| why.0.as_str()).collect();
-    assert_eq!(why, ["other layers share its weights"; 2]);
+    let why = done.layers.untouched.values().map(|why| why.0.as_str());
+    let shared = why.filter(|why| *why == "other layers share its weights");
+    assert_eq!(shared.count(), 2);
 }

@@ -1,15 +1,17 @@
 //! Cases for the keys of `[optimize]`.
 
-use super::Effect::Bits;
+use super::Effect::{Bits, Report};
 use super::configuration::{Case, case, given};
 
+// The model of these tests has no outliers, so its ranges stay.
 pub(super) const CASES: &[Case] = &[
     case("optimize.preset", Bits, &["optimize.preset='thorough'"]),
+    case("optimize.ranges", Report, &["optimize.ranges=true"]),
     case("optimize.correct_bias", Bits, &["optimize.correct_bias=true"]),
     given(
         "optimize.round",
         Bits,
-        &["optimize.preset='thorough'"],
+        &["optimize.preset='thorough'", "quantize.weights.type='int4'"],
         &["optimize.round=false"],
     ),
 ];

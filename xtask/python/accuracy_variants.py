@@ -95,6 +95,41 @@ as after SiLU, try IFMR first.
 ]
 
 
+OPTIMIZED = """The table `[optimize]` switches on algorithms that choose codes, biases and ranges from the calibration samples; see
+[optimization](optimize.md). The columns are:
+
+- *As it is*, the default: no algorithm.
+- *Quick* (`preset = "quick"`): biases are corrected.
+- *Thorough* (`preset = "thorough"`): ranges are chosen by the error at the outputs, biases are corrected, and the weights of an
+  output are rounded together.
+"""
+
+WEIGHTS = """- *4 bits* and *one scale*: the weights have 4 bits and a scale for each channel, or 8 bits and one scale for the whole tensor
+  (`quantize.weights.per = "tensor"`). Both are shown without algorithms and with `preset = "thorough"`.
+"""
+
+
+def optimized(target, more=None, explanation=""):
+    """The table that shows what the algorithms of `[optimize]` do on one target."""
+    columns = {f"{preset} {target}": [f'optimize.preset="{preset}"'] for preset in ("quick", "thorough")}
+    return Variants(target, f"Optimized for `{target}`", columns | (more or {}), OPTIMIZED + explanation)
+
+
+ALL += [
+    optimized(
+        "generic-int8",
+        {
+            "4 bits, thorough": ['quantize.weights.type="int4"', 'optimize.preset="thorough"'],
+            "one scale": ['quantize.weights.per="tensor"'],
+            "one scale, thorough": ['quantize.weights.per="tensor"', 'optimize.preset="thorough"'],
+        },
+        WEIGHTS,
+    ),
+    optimized("sima"),
+    optimized("ascend"),
+]
+
+
 def settings(assignments):
     """Assignments as arguments of `strait compile`."""
     return [word for assignment in assignments for word in ("--set", assignment)]

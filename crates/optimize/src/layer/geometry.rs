@@ -173,3 +173,90 @@ impl Geometry {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use strait_core::text::parse;
+    use strait_execute::{Plan, PlanOptions, Tensor, Threads, Workspace};
+
+    /// Runs a layer with whole numbers, and compares each position of its result with the products of what is gathered.
+    fn check(node: &str, x: &[usize], weights: &[usize]) {
+        let shape = |shape: &[usize]| shape.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+        let numbers = |count: usize, step: usize| -> Vec<f32> {
+            (0..count).map(|at| ((at * step + at / 5) % 13) as f32 - 6.0).collect()
+        };
+        let (x_numbers, w_numbers) = (numbers(x.iter().product(), 7), numbers(weights.iter().product(), 5));
+        let inline: Vec<String> = w_numbers.iter().map(|number| format!("{number:.1}")).collect();
+        let text = format!(
+            "strait 1 float\ngraph @main(%x: f32[{}]) {{\n  {node}\n  return %y\n}}\ndata @w: f32[{}] = inline [{}]\n",
+            shape(x),
+            shape(weights),
+            inline.join(",")
+        );
+        let module = parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let (_, node) = module.main().nodes().next().unwrap();
+        let whole: Vec<u64> = weights.iter().map(|&extent| extent as u64).collect();
+        let geometry = Geometry::of(node, &whole).unwrap();
+        let plan = Plan::new(&module, module.main, &PlanOptions::default()).unwrap();
+        let tensor = Tensor::from_values(x, &x_numbers).unwrap();
+        let y = plan
+            .run(&mut Workspace::new(&plan, &Threads::one()), &[tensor.view()])
+            .unwrap()
+            .remove(0);
+        let mut groups = vec![Positions::new(geometry.width(), geometry.outputs()); geometry.groups()];
+        let count = geometry.positions(y.shape());
+        for position in 0..count {
+            let y = (y.values::<f32>().unwrap(), y.shape());
+            geometry.gather(position, (&x_numbers, x), y, &mut groups);
+        }
+        let mut seen = 0;
+        for (at, group) in groups.iter().enumerate() {
+            let own: Vec<f32> = geometry.weights(at).iter().map(|&index| w_numbers[index]).collect();
+            assert_eq!(group.count(), count);
+            for (x, y) in group.x.chunks(group.width).zip(group.y.chunks(group.outputs)) {
+                for (weights, y) in own.chunks(group.width).zip(y) {
+                    let sum: f32 = weights.iter().zip(x).map(|(weight, x)| weight * x).sum();
+                    assert_eq!(sum, *y);
+                    seen += 1;
+                }
+            }
+        }
+        assert_eq!(seen, y.values::<f32>().unwrap().len());
+    }
+
+    #[test]
+    fn what_is_gathered_gives_the_results_of_the_layer() {
+        let conv = |y: &str, stride: &str, pad: &str, dilation: &str, groups: usize| {
+            format!(
+                "%y: f32[{y}] = conv(%x, @w) {{stride=[{stride}], pad=[{pad}], dilation=[{dilation}], groups={groups}, pad_value=0}}"
+            )
+        };
+        check(
+            &conv("2,4,5,6", "1,1", "1,1,1,1", "1,1", 1),
+            &[2, 3, 5, 6],
+            &[4, 3, 3, 3],
+        );
+        check(
+            &conv("1,6,3,4", "2,2", "0,1,2,1", "1,2", 3),
+            &[1, 6, 6, 7],
+            &[6, 2, 3, 2],
+        );
+        check(
+            &conv("1,5,4,4", "1,1", "1,1,1,1", "1,1", 5),
+            &[1, 5, 4, 4],
+            &[5, 1, 3, 3],
+        );
+        check(&conv("1,3,7", "1", "2,2", "2", 1), &[1, 2, 7], &[3, 2, 3]);
+        check(
+            "%y: f32[2,3,5] = gemm(%x, @w) {transpose_a=0, transpose_b=0, alpha=1.0, beta=1.0}",
+            &[2, 3, 4],
+            &[4, 5],
+        );
+        check(
+            "%y: f32[3,5] = gemm(%x, @w) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}",
+            &[3, 4],
+            &[5, 4],
+        );
+    }
+}
