@@ -1,7 +1,6 @@
 //! Chooses codes and biases from samples, and quantizes again with them.
 
 use strait_core::Port;
-use strait_lower::{Parameters, simulate};
 use strait_optimize::{Algorithms, Choice, Error, Fidelity, Optimised, Untouched, is_closer, optimise as choose};
 use strait_quantize::{ObserveError, observe::Samples};
 
@@ -60,10 +59,7 @@ pub(crate) fn optimise(
     if !how.algorithms.correct_bias && !how.algorithms.round {
         return Ok((plain, Some(chosen)));
     }
-    let simulated = |quantized: &Quantized| {
-        let module = simulate(&quantized.annotated, Some(task.target.spec()), Parameters::Reals);
-        module.map_err(CompileError::defect)
-    };
+    let simulated = |quantized: &Quantized| quantized.simulated(task.target.spec());
     let fidelity = Fidelity::new(task.float, how.samples, (true, SAMPLES), (task.limits, task.threads))?;
     let mut errors = fidelity.errors(&simulated(&plain)?)?;
     let mut best: Option<Quantized> = None;

@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use strait_core::{Module, NodeId, Placement, Reason, ReasonCode, Refusal, TensorData, ValueId};
+use strait_core::{Module, NodeId, Placement, Reason, ReasonCode, Refusal, ValueId};
 use strait_execute::both;
-use strait_lower::{Chosen, LowerError, Lowered, Turns};
+use strait_lower::{LowerError, Lowered, Parameters, Turns, simulate};
 use strait_optimize::Optimised;
 use strait_quantize::{
     Annotation, annotate,
@@ -14,6 +14,7 @@ use strait_quantize::{
         take_model_grids, widen,
     },
 };
+use strait_target::TargetSpec;
 
 use crate::{CompileError, Denied, Settings, Task, check_invariants};
 
@@ -38,6 +39,13 @@ pub struct Quantized {
     pub(crate) is_anew: bool,
     /// The state from which a revision can start. `None` if a revision has to make everything anew.
     pub(crate) first: Option<FirstTurn>,
+}
+
+impl Quantized {
+    /// The fake-quantized model, for runs in float.
+    pub(crate) fn simulated(&self, spec: &TargetSpec) -> Result<Module, CompileError> {
+        simulate(&self.annotated, Some(spec), Parameters::Reals).map_err(CompileError::defect)
+    }
 }
 
 /// The state after the first turn, in which the graph was annotated and lowered once. This state exists if the model
@@ -143,13 +151,7 @@ fn attempt(
         }
     };
     for (&node, outcome) in &chosen.layers {
-        let mut add = |tensor: &TensorData| module.add_data(tensor.clone());
-        let chosen = Chosen {
-            grid: outcome.grid.clone(),
-            weights: outcome.weights.as_ref().map(&mut add),
-            bias: outcome.bias.as_ref().map(&mut add),
-        };
-        turns.choose(node, chosen);
+        turns.choose(node, outcome.chosen(&mut module));
     }
     let (placed, mut visited, mut first) = (fixpoint.refusals(), None, None);
     // Unless this is the last round, a node that moved to the host because of a grid may return to the accelerator.

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 
 use strait_core::{Module, Origin, Port, QuantParams, ValueId};
 use strait_execute::cost;
-use strait_lower::{Parameters, simulate};
 use strait_optimize::{Fidelity, LEAST_SAMPLES, Optimised, is_gain, mean};
 use strait_quantize::annotate::{RangeFrom, ValueSettings};
 use strait_quantize::observers::ObserverChoice;
@@ -190,8 +189,7 @@ impl Search<'_> {
     }
 
     fn simulated(&self, quantized: &Quantized) -> Result<Module, CompileError> {
-        let module = simulate(&quantized.annotated, Some(self.task.target.spec()), Parameters::Reals);
-        module.map_err(CompileError::defect)
+        quantized.simulated(self.task.target.spec())
     }
 }
 

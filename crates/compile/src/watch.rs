@@ -9,7 +9,8 @@ use crate::CompileError;
 /// Follows the work and may stop it. The methods are called from one thread at a time.
 pub trait Watch {
     /// A step begins. `step` is its name, for people to read. `total` is the number of its parts, if the step has
-    /// parts. The compiler's steps are `observe`, `rewrite`, `quantize`, `fuse`, `verify` and `simulate`.
+    /// parts. The compiler's steps are `observe`, `rewrite`, `quantize`, `ranges`, `optimise`,
+    /// `fuse`, `verify` and `simulate`.
     fn begin(&self, step: &str, total: Option<usize>) {
         let _ = (step, total);
     }

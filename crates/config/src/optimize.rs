@@ -1,17 +1,18 @@
-//! The table `[optimize]`: algorithms that choose codes and biases from the calibration samples.
+//! The table `[optimize]`: algorithms that choose ranges, codes and biases from the calibration samples.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strait_compile::Algorithms;
 
 /// Algorithms that make the integer model compute what the float model computes on the calibration samples. They choose the
-/// codes of weights and correct biases. Activations keep their grids. Nothing is random: the same samples give the same bytes
+/// ranges of activations and the codes of weights, and correct biases. Nothing is random: the same samples give the same bytes
 /// on every machine.
 ///
 /// The layers are optimised one after the other, in the order of the graph. Each layer is fitted to what it reads in the
 /// integer model with the layers before it already optimised. Every fourth sample is left out when codes and biases are
 /// computed. On these samples, the results of each layer are compared with those of the float model: an algorithm is used for
-/// a layer only if it makes the error smaller. The report lists for each layer what was done.
+/// a layer only if it makes the error clearly smaller. At last, the whole model is compared in the same way. The report lists for
+/// each layer what was done.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Optimize {

@@ -77,7 +77,7 @@ pub struct Config {
     /// How values are quantized, as far as the target leaves a choice.
     #[serde(default)]
     pub quantize: Quantize,
-    /// Algorithms that choose codes and biases from the calibration samples.
+    /// Algorithms that choose ranges, codes and biases from the calibration samples.
     #[serde(default)]
     pub optimize: Optimize,
     /// How much the result of a fusion may differ from the result of the separate operations that it replaces.

@@ -99,6 +99,18 @@ pub struct LayerOutcome {
     pub bias: Option<TensorData>,
 }
 
+impl LayerOutcome {
+    /// Adds the parameters to the tensors of a module, for baking.
+    pub fn chosen(&self, module: &mut Module) -> Chosen {
+        let mut add = |tensor: &TensorData| module.add_data(tensor.clone());
+        Chosen {
+            grid: self.grid.clone(),
+            weights: self.weights.as_ref().map(&mut add),
+            bias: self.bias.as_ref().map(&mut add),
+        }
+    }
+}
+
 /// The number of layers whose codes can be chosen.
 pub fn layers(float: &Module, annotated: &Module) -> usize {
     layers::find(float, annotated).0.len()
@@ -244,12 +256,7 @@ impl<'a> Sequence<'a> {
 
     /// Gives the parameters that were chosen for a layer to the quantized model.
     fn choose(&mut self, layer: &Layer, outcome: &LayerOutcome) -> Result<(), Untouched> {
-        let mut add = |tensor: &TensorData| self.module.add_data(tensor.clone());
-        let chosen = Chosen {
-            grid: outcome.grid.clone(),
-            weights: outcome.weights.as_ref().map(&mut add),
-            bias: outcome.bias.as_ref().map(&mut add),
-        };
+        let chosen = outcome.chosen(&mut self.module);
         self.baked.choose(layer.node, Some(chosen));
         let spec = self.task.spec;
         rebake(&mut self.module, spec, &mut self.baked, layer.node).map_err(|refused| {
