@@ -3,6 +3,7 @@
 use strait_core::Port;
 use strait_optimize::{Algorithms, Choice, Error, Fidelity, Optimised, Untouched, is_closer, optimise as choose};
 use strait_quantize::{ObserveError, observe::Samples};
+use strait_target::spec::Observer;
 
 use crate::{
     CompileError, Quantized, Task, Watch,
@@ -15,6 +16,8 @@ use crate::{
 pub struct OptimisedModel {
     /// The ranges of activations. `None` if they were not chosen.
     pub ranges: Option<ChosenRanges>,
+    /// The observer of the ranges of weights, if it is another one than the settings'.
+    pub weights: Option<Observer>,
     /// The codes and biases.
     pub layers: Optimised,
 }
@@ -45,7 +48,11 @@ pub(crate) fn optimise(
             untouched,
             ..Optimised::default()
         };
-        return Ok((plain, Some(OptimisedModel { ranges: None, layers })));
+        let chosen = OptimisedModel {
+            layers,
+            ..OptimisedModel::default()
+        };
+        return Ok((plain, Some(chosen)));
     }
     let (mut resolved, mut plain, mut chosen) = (task.resolved.clone(), plain, OptimisedModel::default());
     if how.algorithms.ranges {
@@ -63,15 +70,35 @@ pub(crate) fn optimise(
     let fidelity = Fidelity::new(task.float, how.samples, (true, SAMPLES), (task.limits, task.threads))?;
     let mut errors = fidelity.errors(&simulated(&plain)?)?;
     let mut best: Option<Quantized> = None;
-    for algorithms in trials(how.algorithms) {
+    let is_open = task.resolved.settings.default.weights.observer.is_none();
+    for Trial { algorithms, weights } in trials(how.algorithms, is_open && plain.has_few_codes()) {
         // Rounding without fitting is only a way out if fitted weights are no gain.
         if algorithms.round && !algorithms.repair && chosen.layers.has(Choice::Repair) {
             continue;
         }
-        let (quantized, mut layers) = attempt(task, (&plain, algorithms), how.samples, watch)?;
+        let mut resolved = task.resolved.clone();
+        if let Some(observer) = weights {
+            resolved.settings.default.weights.observer = Some(observer.into());
+        }
+        let task = Task {
+            resolved: &resolved,
+            ..task.clone()
+        };
+        let narrower = weights.map(|_| quantize_from(&task, &Optimised::default(), None));
+        let narrower = match narrower.transpose() {
+            // A layer that has to run in integers cannot do so with these ranges.
+            Err(CompileError::Denied(_)) => continue,
+            narrower => narrower?,
+        };
+        let (quantized, mut layers) = attempt(
+            &task,
+            (narrower.as_ref().unwrap_or(&plain), algorithms),
+            how.samples,
+            watch,
+        )?;
         let found = fidelity.errors(&simulated(&quantized)?)?;
         if is_closer(&errors, &found) {
-            (errors, best, chosen.layers) = (found, Some(quantized), layers);
+            (errors, best, chosen.layers, chosen.weights) = (found, Some(quantized), layers, weights);
         } else if best.is_none() {
             layers.reject_all("what was chosen for it brings the outputs of the model no closer to the float model's");
             chosen.layers = layers;
@@ -87,9 +114,16 @@ pub(crate) fn optimise(
 /// The largest number of samples on which whole models are compared.
 const SAMPLES: usize = 64;
 
+/// One way to choose parameters.
+struct Trial {
+    algorithms: Algorithms,
+    /// The observer of the ranges of weights, if it is another one than the settings'.
+    weights: Option<Observer>,
+}
+
 /// What is tried, one after the other. Each trial has to bring the outputs of the model closer to those of the float model
-/// than the best one before.
-fn trials(all: Algorithms) -> Vec<Algorithms> {
+/// than the best one before. With few codes, the largest weights may be cut off, so that all others are more precise.
+fn trials(all: Algorithms, few_codes: bool) -> Vec<Trial> {
     let bias = Algorithms {
         round: false,
         repair: false,
@@ -99,6 +133,20 @@ fn trials(all: Algorithms) -> Vec<Algorithms> {
     let mut trials = vec![bias, all, unfitted];
     trials.retain(|trial| trial.correct_bias || trial.round);
     trials.dedup();
+    let mut trials: Vec<Trial> = trials
+        .into_iter()
+        .map(|algorithms| Trial {
+            algorithms,
+            weights: None,
+        })
+        .collect();
+    if few_codes && all.round {
+        let weights = Some(Observer::Mse);
+        trials.push(Trial {
+            algorithms: all,
+            weights,
+        });
+    }
     trials
 }
 

@@ -16,7 +16,7 @@ use strait_quantize::{
 };
 use strait_target::TargetSpec;
 
-use crate::{CompileError, Denied, Settings, Task, check_invariants};
+use crate::{CompileError, Denied, Settings, Task, check_invariants, roles::Role};
 
 /// Values of a quantized model whose own grid is not supported, with the node that does not support it and the reason.
 pub type UnfittingGrids = BTreeMap<ValueId, (NodeId, Reason)>;
@@ -45,6 +45,19 @@ impl Quantized {
     /// The fake-quantized model, for runs in float.
     pub(crate) fn simulated(&self, spec: &TargetSpec) -> Result<Module, CompileError> {
         simulate(&self.annotated, Some(spec), Parameters::Reals).map_err(CompileError::defect)
+    }
+
+    /// True if the weights of a layer have less than 8 bits.
+    pub(crate) fn has_few_codes(&self) -> bool {
+        // Symmetric weights of 8 bits have 255 codes.
+        const FEW: i64 = 128;
+        let graph = self.annotated.main();
+        let weights = graph
+            .quant
+            .iter()
+            .filter(|(_, config)| Role::of(graph, config) == Role::Weights);
+        let mut ranges = weights.filter_map(|(_, config)| config.scheme.range());
+        ranges.any(|[first, last]| last - first < FEW)
     }
 }
 

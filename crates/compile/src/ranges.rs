@@ -4,17 +4,27 @@
 //! right for every network: where few samples have large numbers, cutting them off makes all other samples more precise.
 //! Here, candidates are made by several observers, and the simulated model is run with them on the samples. First, one
 //! observer is chosen for all values. Then the ranges of the other observers are tried for single values.
+//!
+//! If weights have few codes, only activations are rounded in these runs. The codes of weights are chosen later, and with the nearest
+//! codes of 4 bits, for example, the outputs can be so far from the float model's that they say nothing about ranges. With 8 bits,
+//! weights are rounded, too, because on some targets the range of an activation decides the grid of weights.
 
 use std::collections::BTreeMap;
 
-use strait_core::{Module, Origin, Port, QuantParams, ValueId};
+use strait_core::{Module, Origin, Port, QuantConfig, QuantParams, ValueId};
 use strait_execute::cost;
+use strait_lower::{Parameters, simulate};
 use strait_optimize::{Fidelity, LEAST_SAMPLES, Optimised, is_gain, mean};
 use strait_quantize::annotate::{RangeFrom, ValueSettings};
 use strait_quantize::observers::ObserverChoice;
 use strait_target::spec::{Observer, ObserverOptions};
 
-use crate::{CompileError, Quantized, Settings, Task, Watch, quantize::quantize_from, task::Optimising};
+use crate::{
+    CompileError, Quantized, Settings, Task, Watch,
+    quantize::quantize_from,
+    roles::{Role, rounding_only},
+    task::Optimising,
+};
 
 /// The largest number of samples on which ranges are compared.
 const SAMPLES: usize = 48;
@@ -188,8 +198,15 @@ impl Search<'_> {
         Ok(is_better)
     }
 
+    /// The simulation that is judged.
     fn simulated(&self, quantized: &Quantized) -> Result<Module, CompileError> {
-        quantized.simulated(self.task.target.spec())
+        if !quantized.has_few_codes() {
+            return quantized.simulated(self.task.target.spec());
+        }
+        let graph = quantized.annotated.main();
+        let is_activation = |config: &QuantConfig| matches!(Role::of(graph, config), Role::Activations | Role::Host);
+        let rounded = rounding_only(&quantized.annotated, is_activation)?;
+        simulate(&rounded, Some(self.task.target.spec()), Parameters::Reals).map_err(CompileError::defect)
     }
 }
 

@@ -66,9 +66,15 @@ pub(crate) struct Candidate {
     pub(crate) errors: Vec<f64>,
 }
 
-/// The part of the mean diagonal of H that is added to its diagonal. So inputs that are nearly the same, or that were
-/// seen at few positions, do not get large weights that cancel each other.
+/// The part of the mean diagonal of H that is added to its diagonal. So inputs that are nearly the same do not get large weights
+/// that cancel each other.
 const DAMPING: f64 = 0.01;
+
+/// The same if the layer was seen at fewer positions than [`FEW`] for each of its inputs, so that H itself is uncertain.
+const DAMPING_OF_FEW: f64 = 0.1;
+
+/// A layer was seen at few positions if there are fewer than so many for each of its inputs.
+const FEW: f64 = 8.0;
 
 impl Choice {
     /// The word for the choice in reports.
@@ -85,18 +91,19 @@ impl Choice {
 impl Problem<'_> {
     /// All candidates, in the order of [`Choice`].
     pub(crate) fn candidates(&self, algorithms: Algorithms) -> Vec<Candidate> {
-        let moments = Moments::of(self.learned, algorithms.round);
+        let mut moments = Moments::of(self.learned, algorithms.round);
         let corrects = self.corrects;
+        let inputs = algorithms.round.then(|| moments.inputs(corrects));
         let mut found = vec![self.candidate(Choice::Nearest, self.nearest.to_vec(), None)];
         if corrects {
             found.push(self.candidate(Choice::Bias, self.nearest.to_vec(), Some(&moments)));
         }
-        if !algorithms.round {
+        let Some(mut inputs) = inputs else {
             return found;
-        }
+        };
         let means = corrects.then_some(&moments);
-        let mut inputs = moments.inputs(corrects);
-        let damping = DAMPING * inputs.mean();
+        let is_few = moments.count < FEW * self.learned.width as f64;
+        let damping = inputs.mean() * if is_few { DAMPING_OF_FEW } else { DAMPING };
         if damping > 0.0 && inputs.factor(damping) {
             let real: Vec<f64> = self.weights.iter().map(|&weight| weight.into()).collect();
             let codes = self.rounded(&inputs, &real);

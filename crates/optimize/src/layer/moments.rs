@@ -47,10 +47,11 @@ impl Moments {
         }
     }
 
-    /// The mean of x[i]·x[j]. If `centred` is true, of the deviations from the means.
-    pub(crate) fn inputs(&self, centred: bool) -> Square {
+    /// The mean of x[i]·x[j]. If `centred` is true, of the deviations from the means. The sums of these products are used up,
+    /// because there are many of them.
+    pub(crate) fn inputs(&mut self, centred: bool) -> Square {
         let width = self.x.len();
-        let mut elements = self.xx.clone();
+        let mut elements = std::mem::take(&mut self.xx);
         for i in 0..width {
             for j in 0..=i {
                 let element = &mut elements[i * width + j];
