@@ -29,6 +29,7 @@ pub mod rules;
 mod shares;
 mod simulated;
 mod task;
+pub mod types;
 mod variants;
 mod watch;
 

@@ -31,6 +31,7 @@ use super::{
     effects::effects,
     emit, gates, given, inputs,
     lowered::{self, Lowered, annotate_with, lower},
+    mixed,
     read::reading,
     ready::make_ready,
 };
@@ -114,7 +115,10 @@ fn for_target(
         origin,
         formats,
         ranges: &before.ranges,
+        algorithms: loaded.config.optimize.algorithms(),
     };
+    let mixed = mixed::search(&job, session)?;
+    let job = mixed.as_ref().map_or(job.clone(), |mixed| mixed.job(&job));
     let lowered = lower(&job, session)?;
     let mut remarks = Remarks::new(&before.remarks, session);
     remarks.tell(lowered.remarks.iter().cloned());
@@ -126,6 +130,7 @@ fn for_target(
     remarks.tell(saturated);
     let rewritten = both(&both(&ready.rewritten, of_target.rewritten), on_grids);
     let mut report = report_of(&job, &lowered, &rewritten);
+    report.mixed_precision = mixed.iter().flat_map(|mixed| mixed.report.clone()).collect();
     report.data.clone_from(&before.data);
     report.not_for_deployment.clone_from(&before.sources.not_for_deployment);
     let loops = TargetLoops(target.clone());

@@ -21,6 +21,7 @@ pub(crate) mod inputs;
 mod job;
 mod lowered;
 mod merge;
+mod mixed;
 mod model_grids;
 mod nan;
 mod observe;
