@@ -44,17 +44,14 @@ pub(super) const CASES: &[Case] = &[
     ),
     given(
         "optimize.accuracy_drop.may_use",
-        Bits,
-        &[
-            "quantize.weights.type='int4'",
-            "optimize.accuracy_drop={ metric='cosine', points=0.01, may_use=['float'] }",
-        ],
-        &["optimize.accuracy_drop.may_use=['round', 'float']"],
+        Error,
+        &["optimize.accuracy_drop={ metric='cosine', points=0.0001, may_use=['float'] }"],
+        &["optimize.accuracy_drop.may_use=['round']"],
     ),
     given(
         "optimize.accuracy_drop.budget.macs_16",
-        Error,
-        &["optimize.accuracy_drop={ metric='cosine', points=0.0001, may_use=['types'] }"],
+        Bits,
+        &["optimize.accuracy_drop={ metric='cosine', points=0.019, may_use=['types'] }"],
         &["optimize.accuracy_drop.budget.macs_16=0"],
     ),
     given(
@@ -66,7 +63,7 @@ pub(super) const CASES: &[Case] = &[
     case(
         "optimize.size.weights_bytes",
         Bits,
-        &["optimize.size.weights_bytes=20000"],
+        &["optimize.size.weights_bytes=4000"],
     ),
     given(
         "optimize.data",

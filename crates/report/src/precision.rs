@@ -21,6 +21,9 @@ pub struct MixedPrecision {
     /// For `size`: the bytes of all weights before and after.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights_bytes: Option<[u64; 2]>,
+    /// Why nothing was found, if there is a reason beside the measurements.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// True if the algorithms of `preset = "thorough"` were switched on.
     pub thorough: bool,
     /// The number of trials that were measured.

@@ -38,6 +38,9 @@ impl Display for Shown<'_, MixedPrecision> {
                 writeln!(f, "{}: {bytes}{outputs}", mixed.goal)?;
             }
         }
+        if let Some(note) = &mixed.note {
+            writeln!(f, "  nothing is changed: {note}")?;
+        }
         if mixed.thorough {
             writeln!(f, "  the algorithms of preset \"thorough\" are used")?;
         }

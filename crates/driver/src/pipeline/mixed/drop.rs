@@ -18,7 +18,7 @@ use crate::{
 
 use super::super::job::Job;
 use super::{
-    FoundRules,
+    found::FoundRules,
     goal::Goal,
     lift::Lift,
     memo::Memo,
@@ -52,7 +52,14 @@ pub(super) fn search(job: &Job<'_>, wanted: &AccuracyDrop, session: &Session<'_>
         beyond: Vec::new(),
         count: 0,
     };
+    let (begun, answered) = (seconds(session), trials.memo.borrow().measured());
     let before = search.loss("", job.algorithms, "as it is")?;
+    if !search.holds(before) && trials.memo.borrow().measured() > answered {
+        session.say(&format!(
+            "each of the trials that follow takes about {:.0} s; what they measure is kept, so the search may be interrupted",
+            (seconds(session) - begun).max(1.0)
+        ));
+    }
     let after = search.run(before)?;
     Ok(FoundRules {
         algorithms: search.algorithms,
@@ -66,6 +73,7 @@ pub(super) fn search(job: &Job<'_>, wanted: &AccuracyDrop, session: &Session<'_>
             measured: wanted.metric.clone(),
             loss: [before, after],
             weights_bytes: None,
+            note: None,
             thorough: search.algorithms != job.algorithms,
             trials: search.count,
             steps: search.steps,
@@ -73,26 +81,26 @@ pub(super) fn search(job: &Job<'_>, wanted: &AccuracyDrop, session: &Session<'_>
     })
 }
 
-pub(super) struct Search<'a> {
-    pub(super) wanted: &'a AccuracyDrop,
+struct Search<'a> {
+    wanted: &'a AccuracyDrop,
     goal: &'a Goal<'a>,
-    pub(super) trials: &'a Trials<'a>,
-    pub(super) algorithms: Option<Algorithms>,
+    trials: &'a Trials<'a>,
+    algorithms: Option<Algorithms>,
     /// The rules of the steps.
     rules: String,
     steps: Vec<PrecisionStep>,
     /// What a larger budget would allow.
-    pub(super) beyond: Vec<Beyond>,
+    beyond: Vec<Beyond>,
     count: usize,
 }
 
 impl Search<'_> {
-    pub(super) fn holds(&self, loss: f64) -> bool {
+    fn holds(&self, loss: f64) -> bool {
         loss <= self.wanted.points
     }
 
     /// The loss with further rules, measured on the integer model. `what` says for the user what they are.
-    pub(super) fn loss(&mut self, rules: &str, algorithms: Option<Algorithms>, what: &str) -> Result<f64, Stop> {
+    fn loss(&mut self, rules: &str, algorithms: Option<Algorithms>, what: &str) -> Result<f64, Stop> {
         self.count += 1;
         let (goal, trials) = (self.goal, self.trials);
         let loss = trials.measured(("loss", rules), algorithms, |built| goal.loss(built, trials.session))?;
@@ -127,7 +135,12 @@ impl Search<'_> {
         }
         match self.holds(loss) {
             true => Ok(loss),
-            false => Err(unreachable(self, loss)?),
+            false => {
+                let (beyond, algorithms) = (std::mem::take(&mut self.beyond), self.algorithms);
+                let (wanted, trials) = (self.wanted, self.trials);
+                let measure = |rules: &str, what: &str| self.loss(rules, algorithms, what);
+                Err(unreachable(wanted, trials, (loss, &beyond), measure)?)
+            }
         }
     }
 
@@ -186,7 +199,7 @@ impl Search<'_> {
     }
 
     /// Finds how many of the chosen units are enough with some algorithms.
-    pub(super) fn enough(
+    fn enough(
         &mut self,
         (ranked, chosen): (&Ranked, &[usize]),
         algorithms: Option<Algorithms>,
@@ -200,4 +213,9 @@ impl Search<'_> {
             self.loss(&rules, algorithms, &what)
         })
     }
+}
+
+/// The seconds that all phases took together.
+fn seconds(session: &Session<'_>) -> f64 {
+    session.phases().iter().map(|phase| phase.seconds).sum()
 }

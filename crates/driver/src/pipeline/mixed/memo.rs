@@ -98,6 +98,11 @@ impl Memo {
         Ok(found)
     }
 
+    /// The number of answers.
+    pub(super) fn measured(&self) -> usize {
+        self.known.len()
+    }
+
     fn keep(&self) -> std::io::Result<()> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder)?;

@@ -6,6 +6,7 @@
 //! search that was interrupted continues where it ended.
 
 mod drop;
+mod found;
 mod goal;
 mod lift;
 mod memo;
@@ -75,14 +76,8 @@ pub(super) fn search(job: &Job<'_>, session: &Session<'_>) -> Result<Option<Mixe
     Ok(Some(mixed))
 }
 
-/// What one search has found.
-struct FoundRules {
-    algorithms: Option<Algorithms>,
-    report: MixedPrecision,
-}
-
 impl Mixed {
-    fn add(&mut self, job: &Job<'_>, found: FoundRules) -> Result<(), Stop> {
+    fn add(&mut self, job: &Job<'_>, found: found::FoundRules) -> Result<(), Stop> {
         let texts: Vec<&str> = found.report.steps.iter().map(|step| step.toml.as_str()).collect();
         let (rules, selection) = extended(&self.job(job), parsed(&texts.join("\n"))?);
         (self.rules, self.selection, self.algorithms) = (rules, selection, found.algorithms);

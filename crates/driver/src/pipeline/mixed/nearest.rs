@@ -5,13 +5,16 @@ use std::rc::Rc;
 use strait_compile::types::least;
 
 use crate::{
-    config::{KeyPath, types::MayUse},
+    config::{
+        KeyPath,
+        types::{AccuracyDrop, MayUse},
+    },
     diagnostic::Diagnostic,
     failure::codes,
     stop::Stop,
 };
 
-use super::{drop::Search, ranked::Ranked};
+use super::{lift::Lift, ranked::Ranked, trials::Trials};
 
 /// At most this many larger budgets are tried.
 const TRIALS: usize = 6;
@@ -32,38 +35,36 @@ pub(super) struct Beyond {
 }
 
 /// Makes the error for a limit that cannot be held. `loss` is what is lost with everything that may be used. The smallest
-/// budget that is enough is searched for.
+/// budget that is enough is searched for: `measure` returns the loss with some rules, and is told what they are.
 ///
 /// # Errors
 /// If a run fails, or the user interrupts.
-pub(super) fn unreachable(search: &mut Search<'_>, loss: f64) -> Result<Stop, Stop> {
-    let (points, metric) = (search.wanted.points, search.wanted.metric.clone());
+pub(super) fn unreachable(
+    wanted: &AccuracyDrop,
+    trials: &Trials<'_>,
+    (loss, beyond): (f64, &[Beyond]),
+    mut measure: impl FnMut(&str, &str) -> Result<f64, Stop>,
+) -> Result<Stop, Stop> {
+    let (points, metric) = (wanted.points, &wanted.metric);
     let path = KeyPath::of(&["optimize", "accuracy_drop"]);
     let message = format!(
         "`{path}` cannot be held: with everything that it may use, the model loses {loss:.2} points of {metric}, and {points} are \
          allowed"
     );
-    let mut finding: Diagnostic = search.trials.job.loaded.error(codes::EVALUATION, &path, message, "");
+    let mut finding: Diagnostic = trials.job.loaded.error(codes::EVALUATION, &path, message, "");
     let mut nearest = loss;
-    for beyond in std::mem::take(&mut search.beyond) {
-        if !beyond.is_limited {
-            continue;
-        }
+    for beyond in beyond.iter().filter(|beyond| beyond.is_limited) {
         let order = &beyond.ranked.order;
         let found = least(order.len(), (beyond.loss, points), TRIALS, |count| {
             let own = order.get(..count).unwrap_or_default();
-            let rules = beyond.rules.clone() + &beyond.ranked.rule(own, "", search.trials);
-            let what = format!("with {}", beyond.ranked.told(own));
-            search.loss(&rules, search.algorithms, &what)
+            let rules = beyond.rules.clone() + &beyond.ranked.rule(own, "", trials);
+            measure(&rules, &format!("with {}", beyond.ranked.told(own)))
         })?;
-        let of = |count: usize| beyond.used + beyond.ranked.share(order.get(..count).unwrap_or_default());
         if let Some(count) = found.count {
-            let share = up(of(count), 1000.0).min(1.0);
-            let lost = found
-                .measured
-                .iter()
-                .find(|(at, _)| *at == count)
-                .map_or(points, |(_, lost)| *lost);
+            let share = beyond.used + beyond.ranked.share(order.get(..count).unwrap_or_default());
+            let share = up(share, 1000.0).min(1.0);
+            let lost = found.measured.iter().find(|(at, _)| *at == count);
+            let lost = lost.map_or(points, |(_, lost)| *lost);
             let help = format!(
                 "`budget.{} = {share}` is enough: the model then loses {lost:.2} points",
                 beyond.key
@@ -73,14 +74,16 @@ pub(super) fn unreachable(search: &mut Search<'_>, loss: f64) -> Result<Stop, St
         nearest = found.measured.iter().map(|(_, lost)| *lost).fold(nearest, f64::min);
         finding = finding.note(format!("no larger `budget.{}` is enough", beyond.key));
     }
-    let may_use = &search.wanted.may_use;
-    if !may_use.contains(&MayUse::Float) {
+    if wanted.may_use.contains(&MayUse::Types) && Lift::wide(trials.job.target.spec()).is_none() {
+        finding = finding.note("the target has no activations of 16 bits");
+    }
+    if !wanted.may_use.contains(&MayUse::Float) {
         finding = finding.help("layers may run in float on the host if `may_use` has \"float\"");
     }
     let with = if nearest < loss { ", without a budget" } else { "" };
+    let nearest = up(nearest, 100.0);
     let finding = finding.help(format!(
-        "the nearest limit that can be held is `points = {}`{with}",
-        up(nearest, 100.0)
+        "the nearest limit that can be held is `points = {nearest}`{with}"
     ));
     Ok(finding.into())
 }

@@ -18,7 +18,7 @@ use crate::{
 
 use super::super::job::Job;
 use super::{
-    FoundRules,
+    found::FoundRules,
     lift::written,
     memo::Memo,
     trials::{Overall, Quiet, Trials, possible},
