@@ -40,7 +40,7 @@ fn numbers(count: usize, seed: u64) -> Vec<f32> {
 fn model(planted: Planted) -> String {
     let (mut first, mut bias) = (numbers(8 * 4 * 9, 1), numbers(8, 2));
     let (mut second, third) = (numbers(8 * 8 * 9, 3), numbers(32 * 8 * 25, 4));
-    let of_first_channel = |at: &usize| at / 9 % 8 == 0;
+    let of_first_channel = |at: &usize| (at / 9).is_multiple_of(8);
     match planted {
         Planted::Operand => {
             first[..36].iter_mut().for_each(|weight| *weight *= 1000.0);

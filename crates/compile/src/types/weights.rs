@@ -42,7 +42,9 @@ pub fn weights(annotated: &Module) -> Vec<LayerWeights> {
             .quant
             .baked(id, port)
             .and_then(|_| graph.quant.scheme_of(id, port));
-        let bits = scheme.and_then(|scheme| scheme.int_type()).map_or(32, |ty| ty.bits());
+        let bits = scheme
+            .and_then(strait_core::Scheme::int_type)
+            .map_or(32, strait_requantize::IntType::bits);
         let elements = graph
             .value(value)
             .and_then(|value| element_count(&value.ty.shape))

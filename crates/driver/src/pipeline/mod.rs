@@ -31,6 +31,7 @@ pub mod read;
 mod ready;
 mod record;
 mod seen;
+mod settings;
 mod simulated;
 mod switches;
 mod tflite;

@@ -19,7 +19,7 @@ use crate::{
     targets,
 };
 
-use super::{cache, compile::settings_digest, lowered::annotate, mixed, ready::make_ready};
+use super::{cache, lowered::annotate, mixed, ready::make_ready, settings::settings_digest};
 use crate::pipeline::job::Job;
 
 /// Makes the simulation: the float graph with rounding wherever the artifact's integer graph has codes. To do this, the

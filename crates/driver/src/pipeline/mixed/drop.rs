@@ -39,8 +39,8 @@ const THOROUGH_TRIALS: usize = 4;
 /// If the limit cannot be held, a run fails, or the user interrupts.
 pub(super) fn search(job: &Job<'_>, wanted: &AccuracyDrop, session: &Session<'_>) -> Result<FoundRules, Stop> {
     let goal = Goal::new(job, wanted, session)?;
-    let digest = goal.samples().digest().map_err(failure::data)?;
-    let memo = Memo::open(job, "accuracy_drop", Digest(digest).to_string().as_bytes(), session)?;
+    let digest = Digest(goal.samples().digest().map_err(failure::data)?);
+    let memo = Memo::open(job, "accuracy_drop", digest.to_string().as_bytes(), session)?;
     let trials = Trials::new(job, memo, session)?;
     let mut search = Search {
         wanted,
@@ -63,6 +63,7 @@ pub(super) fn search(job: &Job<'_>, wanted: &AccuracyDrop, session: &Session<'_>
     let after = search.run(before)?;
     Ok(FoundRules {
         algorithms: search.algorithms,
+        samples: Some(digest).filter(|_| job.loaded.config.optimize.data.is_some()),
         report: MixedPrecision {
             goal: "accuracy_drop".to_owned(),
             limit: Some(LossLimit {

@@ -11,7 +11,7 @@ use strait_container::Beside;
 
 use crate::{session::Session, stop::Stop};
 
-use super::super::{compile::settings_digest, job::Job};
+use super::super::{job::Job, settings::settings_digest};
 
 /// The version of what is kept. It is raised when the same question gets another answer.
 const VERSION: &str = "strait-search 1";

@@ -20,6 +20,7 @@ use strait_compile::{
     Algorithms,
     rules::{Rules, Selection},
 };
+use strait_container::Digest;
 
 use crate::{report::MixedPrecision, session::Session, stop::Stop};
 
@@ -31,6 +32,8 @@ pub(super) struct Mixed {
     rules: Rules,
     selection: Selection,
     algorithms: Option<Algorithms>,
+    /// The digest of the samples of `[optimize]`, if it names some.
+    pub(super) samples: Option<Digest>,
     pub(super) report: Vec<MixedPrecision>,
 }
 
@@ -60,6 +63,7 @@ pub(super) fn search(job: &Job<'_>, session: &Session<'_>) -> Result<Option<Mixe
         rules: job.rules.clone(),
         selection: job.selection.clone(),
         algorithms: job.algorithms,
+        samples: None,
         report: Vec::new(),
     };
     if let Some(goal) = &optimize.size {
@@ -81,6 +85,7 @@ impl Mixed {
         let texts: Vec<&str> = found.report.steps.iter().map(|step| step.toml.as_str()).collect();
         let (rules, selection) = extended(&self.job(job), parsed(&texts.join("\n"))?);
         (self.rules, self.selection, self.algorithms) = (rules, selection, found.algorithms);
+        self.samples = self.samples.or(found.samples);
         self.report.push(found.report);
         Ok(())
     }

@@ -72,6 +72,7 @@ pub(super) fn search(job: &Job<'_>, wanted: &SizeGoal, session: &Session<'_>) ->
     }
     Ok(FoundRules {
         algorithms: job.algorithms,
+        samples: None,
         report,
     })
 }

@@ -168,7 +168,7 @@ pub(super) fn shares(annotated: &Module) -> Shares {
         let bits = graph
             .quant
             .scheme_of(id, Port::Operand(0))
-            .and_then(|scheme| scheme.int_type());
+            .and_then(strait_core::Scheme::int_type);
         match node.place {
             Placement::Accelerator if bits.is_some_and(|ty| ty.bits() >= WIDE) => wide += own,
             Placement::Accelerator => {}

@@ -65,6 +65,7 @@ pub(super) fn search(job: &Job<'_>, session: &Session<'_>) -> Result<FoundRules,
     }
     Ok(FoundRules {
         algorithms: job.algorithms,
+        samples: None,
         report,
     })
 }
