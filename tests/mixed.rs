@@ -76,13 +76,20 @@ fn model(planted: Planted) -> String {
     )
 }
 
-/// Collects what the user is told.
+/// Collects what the user is told, and interrupts after a certain text.
 #[derive(Default)]
-struct Said(Mutex<String>);
+struct Said {
+    text: Mutex<String>,
+    last: Option<&'static str>,
+}
 
 impl Progress for Said {
     fn say(&self, text: &str) {
-        self.0.lock().unwrap().push_str(&format!("{text}\n"));
+        self.text.lock().unwrap().push_str(&format!("{text}\n"));
+    }
+
+    fn interrupted(&self) -> bool {
+        self.last.is_some_and(|last| self.text.lock().unwrap().contains(last))
     }
 }
 
@@ -120,11 +127,19 @@ impl Bench {
     }
 
     fn compiled(&self, more: &str, threads: usize) -> Result<Made, Stop> {
+        self.compiled_until(None, more, threads)
+    }
+
+    /// The same, but the user interrupts when this is said.
+    fn compiled_until(&self, last: Option<&'static str>, more: &str, threads: usize) -> Result<Made, Stop> {
         let text = format!(
             "schema = 1\nmodel.file = 'model.onnx'\ntarget.use = ['generic-int8']\noutput = {{ dir = 'artifact', emit = [] }}\n\
              calibration = {{ cache = 'cache', data = 'x.npy' }}\n{more}"
         );
-        let said = Said::default();
+        let said = Said {
+            last,
+            ..Said::default()
+        };
         let session = Session::new(NonZeroUsize::new(threads).unwrap(), Context::detect(), &said);
         let loaded = config::parse("test.toml", text, self.folder.path(), &[])?;
         let compiled = pipeline::compile(&loaded, targets::registry([]).unwrap(), &session)?.remove(0);
@@ -132,7 +147,7 @@ impl Bench {
         Ok(Made {
             text: print(opened.module(), &PrintOptions::whole()),
             report: compiled.report,
-            said: said.0.into_inner().unwrap(),
+            said: said.text.into_inner().unwrap(),
         })
     }
 
@@ -214,6 +229,27 @@ fn a_search_finds_the_same_with_any_number_of_threads_and_continues_where_it_end
         assert_eq!(other.report.mixed_precision, first.report.mixed_precision);
         assert_eq!(other.text, first.text);
     }
+}
+
+#[test]
+fn an_interrupted_search_ends_and_keeps_what_it_has_measured() {
+    let bench = Bench::new(Planted::Operand);
+    for last in ["as it is, the model loses", "units on 16 bits"] {
+        let interrupted = bench.compiled_until(Some(last), COSINE, 1);
+        assert!(matches!(interrupted, Err(Stop::Interrupted)), "{last}");
+        assert!(!bench.at("artifact").exists());
+    }
+    let made = bench.made(COSINE);
+    assert!(
+        made.said.contains("measurements of the search are reused"),
+        "{}",
+        made.said
+    );
+    let other = Bench::new(Planted::Operand).made(COSINE);
+    assert_eq!(
+        (made.report.mixed_precision, made.text),
+        (other.report.mixed_precision, other.text)
+    );
 }
 
 #[test]

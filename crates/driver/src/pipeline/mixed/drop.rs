@@ -31,7 +31,7 @@ use super::{
 const REASON: &str = "found by optimize.accuracy_drop";
 
 /// With algorithms that choose codes, a trial takes long. At most so many of them follow the trials without algorithms.
-const THOROUGH_TRIALS: usize = 4;
+const THOROUGH_TRIALS: usize = 3;
 
 /// Searches for the rules with which the metric holds.
 ///
