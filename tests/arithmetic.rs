@@ -24,4 +24,5 @@ mod simulation;
 mod spelled_out;
 mod sums_of_16_bits;
 mod turns;
+mod units;
 mod weight_only;

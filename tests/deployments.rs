@@ -14,6 +14,7 @@ mod kernels;
 mod keys;
 #[path = "metrics/main.rs"]
 mod metrics;
+mod mixed;
 mod nhwc;
 #[path = "quantized/main.rs"]
 mod quantized;

@@ -105,7 +105,7 @@ static STEPS: [[Case; 2]; 12] = [
     ),
 ];
 
-static OTHERS: [Case; 6] = [
+static OTHERS: [Case; 7] = [
     given(
         "preprocess.steps[].decode.orientation",
         Bits,
@@ -172,6 +172,19 @@ static OTHERS: [Case; 6] = [
             steps!("preprocess", "{ resize = { size = [8, 8] } }"),
         ],
         &["evaluation.unreadable='error'"],
+    ),
+    given(
+        "optimize.unreadable",
+        Error,
+        &[
+            PICTURE,
+            ONE,
+            "optimize.data=['DIGITS/../../README.md', 'DIGITS/../../crates/images/tests/recorded/source.png']",
+            "optimize.unreadable='skip'",
+            "optimize.accuracy_drop={ metric='cosine', points=90 }",
+            steps!("preprocess", "{ resize = { size = [8, 8] } }"),
+        ],
+        &["optimize.unreadable='error'"],
     ),
 ];
 

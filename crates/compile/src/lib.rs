@@ -30,6 +30,7 @@ pub mod rules;
 mod shares;
 mod simulated;
 mod task;
+pub mod types;
 mod variants;
 mod watch;
 

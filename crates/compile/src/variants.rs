@@ -62,7 +62,11 @@ impl<'a> Apart<'a> {
         self.rounding(ids, rounds, watch)
     }
 
-    fn rounding(
+    /// The outputs if only those of the configs are rounded for whose role `rounds` is true.
+    ///
+    /// # Errors
+    /// Errors of [`Apart::new`].
+    pub(crate) fn rounding(
         &self,
         ids: impl Iterator<Item = ConfigId>,
         rounds: impl Fn(Role) -> bool,

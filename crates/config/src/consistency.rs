@@ -4,7 +4,7 @@ use strait_compile::rules::consistent;
 use strait_document::{Diagnostic, Diagnostics, nearest};
 
 use super::{
-    KeyPath, Loaded, codes,
+    KeyPath, Loaded, codes, goals,
     overrides::OUT,
     preprocess,
     types::{Accept, Better, Drop, Evaluation, Metric, MetricTable, Preprocess},
@@ -24,6 +24,7 @@ pub(super) fn check(loaded: &Loaded) -> Result<(), Diagnostics> {
     checker.rules();
     checker.fusion();
     checker.evaluation();
+    checker.findings.extend(goals::check(loaded));
     checker.output();
     checker.lists();
     Diagnostics(checker.findings).or(())

@@ -1,8 +1,16 @@
 //! The table `[optimize]`: algorithms that choose ranges, codes and biases from the calibration samples.
 
+use std::num::NonZeroU32;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strait_compile::Algorithms;
+
+use super::{
+    data::{Data, Unreadable},
+    leaf::LabelPath,
+    precision::{AccuracyDrop, SizeGoal},
+};
 
 /// Algorithms that make the integer model compute what the float model computes on the calibration samples. They choose the
 /// ranges of activations and the codes of weights, and correct biases. Nothing is random: the same samples give the same bytes
@@ -28,6 +36,23 @@ pub struct Optimize {
     /// nearest-plane algorithm on the second moments of the layer's inputs. It also tries weights that were first fitted to the
     /// results of the float model.
     pub round: Option<bool>,
+    /// Mixed precision: gives 16 bits to the activations of those layers that lose most for their cost, if the target has 16
+    /// bits. It stops where rounding activations does no more harm than rounding weights, and at a fifth of the multiply-adds.
+    /// With `accuracy_drop`, leave this key out.
+    pub types: Option<bool>,
+    /// How much of a metric may be lost. The compiler searches for the configuration that costs least and holds this.
+    pub accuracy_drop: Option<AccuracyDrop>,
+    /// How large the weights may be. The compiler searches for the weights that can have 4 bits with the least loss.
+    pub size: Option<SizeGoal>,
+    /// The samples on which `accuracy_drop` measures its metric, in the same forms as `data` of `[calibration]`. The same
+    /// preprocessing applies. Absent: the calibration samples.
+    pub data: Option<Data>,
+    /// What to do with images of `data` that cannot be decoded.
+    pub unreadable: Unreadable,
+    /// The labels of these samples, in the same forms as `labels` of `[evaluation]`.
+    pub labels: Option<LabelPath>,
+    /// The number of samples of `data` to use. These are the first samples of the set. Absent: all.
+    pub samples: Option<NonZeroU32>,
 }
 
 /// A choice of algorithms.
@@ -55,5 +80,19 @@ impl Optimize {
             ranges: self.ranges.unwrap_or(thorough),
         };
         (algorithms.correct_bias || algorithms.round || algorithms.ranges).then_some(algorithms)
+    }
+
+    /// The algorithms that run with `preset = "thorough"`.
+    pub fn thorough(&self) -> Option<Algorithms> {
+        let thorough = Optimize {
+            preset: Preset::Thorough,
+            ..self.clone()
+        };
+        thorough.algorithms()
+    }
+
+    /// True if the types of layers are searched for.
+    pub fn searches(&self) -> bool {
+        self.types == Some(true) || self.accuracy_drop.is_some() || self.size.is_some()
     }
 }

@@ -26,6 +26,7 @@ pub use super::{
     gate::{FusionGate, Gate, SanityGate},
     images::{Crop, Decode, Gray, Letterbox, Orientation, Resize},
     optimize::{Optimize, Preset},
+    precision::{AccuracyDrop, Budget, MayUse, SizeGoal},
     rewrite::Rewrite,
 };
 

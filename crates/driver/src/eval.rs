@@ -163,6 +163,7 @@ fn measured(
         inputs: &inputs,
         samples: &samples,
         folder: request.configuration.map_or(Path::new(""), |loaded| &loaded.folder),
+        table: "evaluation",
         labels: request.labels,
     };
     let mut judges = make_judges(&wanted, &subject)?;

@@ -115,6 +115,7 @@ pub fn build(material: Material<'_>) -> Report {
         layers,
         fusions: fusions(spec, fusion),
         optimized: None,
+        mixed_precision: Vec::new(),
         lints: lints(material.canonical, material.findings),
         rewrites: (material.rewrites.iter())
             .map(|(&rule, counts)| Rewrite {

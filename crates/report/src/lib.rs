@@ -17,6 +17,7 @@ mod grounds;
 mod lints;
 mod nearness;
 mod optimized;
+mod precision;
 mod rules;
 mod sanity;
 #[cfg(feature = "schema")]
@@ -48,6 +49,7 @@ pub use fusions::{FiredReport, Fusions, MergedReport, Miss, RefusedReport, RowRe
 pub use lints::{Lint, PartLoss, RangeLoss, RequantizedBy, Taken};
 pub use nearness::{Distance, FreeIntegers, FromScales};
 pub use optimized::{CandidateError, Optimized, OptimizedLayer, OptimizedRange, OptimizedRanges, UntouchedLayer};
+pub use precision::{LossLimit, MixedPrecision, PrecisionStep};
 pub use rules::{KeyReport, Otherwise, RuleReport};
 pub use sanity::{ErrorJump, Fault, Remedy, Sanity, SanityOutput, Unjudged};
 #[cfg(feature = "schema")]
@@ -112,6 +114,10 @@ pub struct Report {
     /// What the algorithms of `[optimize]` have done. Absent if none ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub optimized: Option<Optimized>,
+    /// What the searches of `[optimize]` for the types of layers have found, in the order in which they ran. Absent if there were
+    /// none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mixed_precision: Vec<MixedPrecision>,
     /// Findings that lower the accuracy and could be avoided by changing the model or the configuration.
     pub lints: Vec<Lint>,
     /// The rules over the float graph whose pattern was found, and how often each was applied.

@@ -36,6 +36,7 @@ pub use names::{matches_layer, unmatched_layers};
 pub use observers::requests;
 pub use quantize::{Activations, Alignment, Between, GivenGrids, Quantize, Rule, Run, Weights};
 pub use select::select;
+pub(crate) use selection::moves_codes;
 pub use selection::{Selection, weighs};
 pub use settings::settings;
 pub use strait_quantize::annotate::Unfit;

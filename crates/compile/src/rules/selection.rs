@@ -133,7 +133,7 @@ impl Selection {
 }
 
 /// True if operands and results of a node share a grid on the target.
-pub(super) fn moves_codes(spec: &TargetSpec, node: &Node) -> bool {
+pub(crate) fn moves_codes(spec: &TargetSpec, node: &Node) -> bool {
     let row = spec.op_row(node.op.term()).map(|(_, row)| row);
     row.and_then(|row| row.recipe).is_some_and(Recipe::keeps_grid)
 }

@@ -41,6 +41,7 @@ pub(super) fn prepare(
         inputs: specs,
         samples: &samples,
         folder: &loaded.folder,
+        table: "evaluation",
         labels: evaluation.labels.as_ref().map(AsRef::as_ref),
     };
     let judges = make_judges(&metrics, &subject).map_err(|stop| inputs::placed(loaded, stop))?;
@@ -56,7 +57,7 @@ pub(super) fn prepare(
 }
 
 /// The outputs of the main graph.
-fn outputs(module: &Module) -> Vec<Output> {
+pub(super) fn outputs(module: &Module) -> Vec<Output> {
     let graph = module.main();
     let output = |&id| {
         let value = graph.value(id)?;

@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use strait_artifact::{CommonParts, DEPLOYMENT_SCHEMA, DeployedInput, Deployment, write};
 use strait_compile::{Shares, TargetLoops};
-use strait_container::{ArtifactWriter, Digest, Sources, sha256};
+use strait_container::{ArtifactWriter, Digest, Sources};
 use strait_core::{Reason, ReasonCode, Rewritten};
 use strait_evaluate::Accuracy;
 use strait_target::{Origin, Registry, Target, spec::Format};
@@ -29,10 +29,12 @@ use super::{
     cache,
     denied::left_in_float,
     effects::effects,
-    emit, gates, given, inputs,
+    emit, gates, inputs,
     lowered::{self, Lowered, annotate_with, lower},
+    mixed,
     read::reading,
     ready::make_ready,
+    settings::settings_digest,
 };
 use crate::pipeline::job::Job;
 
@@ -114,7 +116,10 @@ fn for_target(
         origin,
         formats,
         ranges: &before.ranges,
+        algorithms: loaded.config.optimize.algorithms(),
     };
+    let mixed = mixed::search(&job, session)?;
+    let job = mixed.as_ref().map_or(job.clone(), |mixed| mixed.job(&job));
     let lowered = lower(&job, session)?;
     let mut remarks = Remarks::new(&before.remarks, session);
     remarks.tell(lowered.remarks.iter().cloned());
@@ -126,6 +131,7 @@ fn for_target(
     remarks.tell(saturated);
     let rewritten = both(&both(&ready.rewritten, of_target.rewritten), on_grids);
     let mut report = report_of(&job, &lowered, &rewritten);
+    report.mixed_precision = mixed.iter().flat_map(|mixed| mixed.report.clone()).collect();
     report.data.clone_from(&before.data);
     report.not_for_deployment.clone_from(&before.sources.not_for_deployment);
     let loops = TargetLoops(target.clone());
@@ -168,6 +174,10 @@ fn for_target(
     };
     let caches = cache::digest(loaded, id)?.map(|digest| (cache::SOURCE.to_owned(), digest));
     sources.data.extend(caches);
+    let searched = mixed.iter().filter_map(|mixed| mixed.samples);
+    sources
+        .data
+        .extend(searched.map(|digest| ("optimize".to_owned(), digest)));
     let deployment = deployment(&job);
     let parts = CommonParts {
         built: &lowered.built,
@@ -316,15 +326,4 @@ fn report_of(job: &Job<'_>, lowered: &Lowered, rewritten: &Rewritten) -> Report 
     let mut report = report::of_built(spec, job.canonical, &lowered.built, &rewrites);
     (report.rules, report.quantize) = effects(job, &lowered.built.annotated);
     report
-}
-
-/// Computes the digest of all settings that affect a target's artifact. These are all keys except those for paths, and
-/// also the scales and zero points that a calling program sets.
-pub(super) fn settings_digest(loaded: &Loaded, target: &str) -> Result<Digest, Stop> {
-    let mut settings = loaded.settings_for(target);
-    if let (false, Some(keys)) = (loaded.given.is_empty(), settings.as_object_mut()) {
-        keys.insert("given".into(), loaded.given.iter().map(given::settings).collect());
-    }
-    let settings = serde_json::to_vec(&settings).map_err(|error| Stop::Defect(error.to_string()))?;
-    Ok(sha256(&settings))
 }

@@ -4,7 +4,7 @@ use super::ready::Ready;
 use crate::{config::Loaded, session::Session};
 use std::sync::Arc;
 use strait_compile::{
-    Resolved, Task,
+    Algorithms, Resolved, Task,
     rules::{Rules, Selection},
 };
 use strait_core::Module;
@@ -30,6 +30,8 @@ pub(super) struct Job<'a> {
     pub(super) formats: Vec<Format>,
     /// For each input of integers, the range of its numbers in the calibration samples.
     pub(super) ranges: &'a Ranges,
+    /// The algorithms that choose codes, biases and ranges. `None` if none runs.
+    pub(super) algorithms: Option<Algorithms>,
 }
 
 impl Job<'_> {

@@ -80,14 +80,26 @@ pub(super) fn lower(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, Sto
 
 /// The annotated module that [`lower`] lowers, with its parameters quantized.
 pub(super) fn annotate(job: &Job<'_>, session: &Session<'_>) -> Result<Module, Stop> {
-    let resolved = resolve(job)?;
     let phase = format!("quantize ({})", job.id());
-    session.phase(&phase, None, |_| {
-        let quantized = strait_compile::quantize(&job.task(&resolved, session));
-        Ok(quantized
-            .map_err(|error| stop(job, &resolved.settings, error))?
-            .annotated)
-    })
+    session.phase(&phase, None, |_| annotated(job, session))
+}
+
+fn annotated(job: &Job<'_>, session: &Session<'_>) -> Result<Module, Stop> {
+    let resolved = resolve(job)?;
+    let quantized = strait_compile::quantize(&job.task(&resolved, session));
+    let quantized = quantized.map_err(|error| stop(job, &resolved.settings, error))?;
+    Ok(quantized.annotated)
+}
+
+/// The same as [`annotate_with`], but not as a phase of its own.
+pub(super) fn annotated_with(job: &Job<'_>, rules: Vec<Rule>, session: &Session<'_>) -> Result<Module, Stop> {
+    let (rules, selection) = extended(job, rules);
+    let job = Job {
+        rules: &rules,
+        selection: &selection,
+        ..job.clone()
+    };
+    annotated(&job, session)
 }
 
 /// Returns the annotated module that would result if the configuration had the additional rules `rules`. These rules
@@ -136,7 +148,7 @@ pub(super) fn build_with(
 }
 
 /// The rules of a job and additional ones, with what all of them select.
-fn extended(job: &Job<'_>, rules: Vec<Rule>) -> (Rules, Selection) {
+pub(super) fn extended(job: &Job<'_>, rules: Vec<Rule>) -> (Rules, Selection) {
     let (mut all, mut selection) = (job.rules.clone(), job.selection.clone());
     for rule in rules {
         let known = &mut all.quantize.rule;
@@ -148,8 +160,7 @@ fn extended(job: &Job<'_>, rules: Vec<Rule>) -> (Rules, Selection) {
 
 /// How codes and biases are optimised, if the configuration asks for it.
 fn optimising<'a>(job: &Job<'_>, samples: &'a Adapter<'a>) -> Option<Optimising<'a>> {
-    let algorithms = job.loaded.config.optimize.algorithms();
-    algorithms.map(|algorithms| Optimising { samples, algorithms })
+    job.algorithms.map(|algorithms| Optimising { samples, algorithms })
 }
 
 /// Resolves the configuration for the module of the job, and adds the scales that come from the calling program or from

@@ -19,7 +19,7 @@ use crate::{
     targets,
 };
 
-use super::{cache, compile::settings_digest, lowered::annotate, ready::make_ready};
+use super::{cache, lowered::annotate, mixed, ready::make_ready, settings::settings_digest};
 use crate::pipeline::job::Job;
 
 /// Makes the simulation: the float graph with rounding wherever the artifact's integer graph has codes. To do this, the
@@ -75,7 +75,10 @@ pub(crate) fn simulated(
         origin,
         formats: Vec::new(),
         ranges: &Ranges::default(),
+        algorithms: loaded.config.optimize.algorithms(),
     };
+    let mixed = mixed::search(&job, session)?;
+    let job = mixed.as_ref().map_or(job.clone(), |mixed| mixed.job(&job));
     let annotated = annotate(&job, session)?;
     let simulated = strait_lower::simulate(&annotated, Some(job.target.spec()), Parameters::Reals);
     let simulated = simulated.map_err(|error| Stop::Defect(error.to_string()))?;

@@ -35,6 +35,9 @@ impl Display for Shown<'_, Report> {
         if let Some(optimized) = &report.optimized {
             write!(f, "{}", Shown(optimized))?;
         }
+        for mixed in &report.mixed_precision {
+            write!(f, "{}", Shown(mixed))?;
+        }
         for lint in report.lints.iter().take(NAMED) {
             writeln!(f, "lint: {} [{}]", lint.text, lint.code)?;
         }

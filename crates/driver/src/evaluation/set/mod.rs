@@ -54,6 +54,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) folder: &'a Path,
     /// The labels for metrics that do not name a file of their own.
     pub(crate) labels: Option<&'a Path>,
+    /// The table of the configuration that has the key `labels` for them.
+    pub(crate) table: &'static str,
 }
 
 /// Prepares the metrics in `wanted`, in their order.
@@ -290,7 +292,7 @@ impl One<'_> {
     fn labels_key(&self) -> KeyPath {
         match self.table.labels.is_some() {
             true => self.place.clone().key("labels"),
-            false => KeyPath::of(&["evaluation", "labels"]),
+            false => KeyPath::of(&[self.subject.table, "labels"]),
         }
     }
 

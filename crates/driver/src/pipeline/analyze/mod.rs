@@ -29,6 +29,7 @@ use super::{
     cache,
     job::Job,
     lowered::{self, annotate_with, lower},
+    mixed,
     ready::make_ready,
 };
 
@@ -80,7 +81,10 @@ pub fn analyze(
         origin,
         formats: Vec::new(),
         ranges: &before.ranges,
+        algorithms: loaded.config.optimize.algorithms(),
     };
+    let mixed = mixed::search(&job, session)?;
+    let job = mixed.as_ref().map_or(job.clone(), |mixed| mixed.job(&job));
     let lowered = lower(&job, session)?;
     let Some(reference) = &before.reference else {
         return Err(Stop::Defect("the float model was not run".into()));
