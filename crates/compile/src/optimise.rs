@@ -5,9 +5,10 @@ use strait_optimize::{Algorithms, Choice, Error, Fidelity, Optimised, Untouched,
 use strait_quantize::{ObserveError, observe::Samples};
 
 use crate::{
-    CompileError, Quantized, Task, Watch,
+    CompileError, MigratedModel, Quantized, Task, Watch, migrate,
     quantize::quantize_from,
     ranges::{self, ChosenRanges},
+    task::Optimising,
 };
 
 /// What an optimisation has chosen for a model.
@@ -17,6 +18,8 @@ pub struct OptimisedModel {
     pub ranges: Option<ChosenRanges>,
     /// The codes and biases.
     pub layers: Optimised,
+    /// The scale that was moved between layers. `None` if it was not tried.
+    pub migration: Option<MigratedModel>,
 }
 
 /// Optimises a quantized model, if the task asks for it. Placing and annotation run again with the parameters that were
@@ -45,11 +48,39 @@ pub(crate) fn optimise(
             untouched,
             ..Optimised::default()
         };
-        return Ok((plain, Some(OptimisedModel { ranges: None, layers })));
+        let model = OptimisedModel {
+            layers,
+            ..OptimisedModel::default()
+        };
+        return Ok((plain, Some(model)));
     }
+    if !how.algorithms.smooth && !how.algorithms.equalize {
+        return parameters(task, &how, plain, watch);
+    }
+    let (model, quantized) = migrate::choose(task, &how, &plain, watch)?;
+    let (quantized, mut chosen) = match (&model.copy, quantized) {
+        (Some(copy), Some(quantized)) => {
+            let (mut made, chosen) = parameters(&copy.task(task), &how, quantized, watch)?;
+            // A revision starts from the model itself.
+            made.first = plain.first;
+            (made, chosen)
+        }
+        _ => parameters(task, &how, plain, watch)?,
+    };
+    chosen.get_or_insert_default().migration = Some(model);
+    Ok((quantized, chosen))
+}
+
+/// Chooses ranges, codes and biases.
+fn parameters(
+    task: &Task<'_>,
+    how: &Optimising<'_>,
+    plain: Quantized,
+    watch: &dyn Watch,
+) -> Result<(Quantized, Option<OptimisedModel>), CompileError> {
     let (mut resolved, mut plain, mut chosen) = (task.resolved.clone(), plain, OptimisedModel::default());
     if how.algorithms.ranges {
-        let ranges = ranges::choose(task, &how, plain, watch)?;
+        let ranges = ranges::choose(task, how, plain, watch)?;
         (resolved.settings, plain, chosen.ranges) = (ranges.settings, ranges.quantized, ranges.chosen);
     }
     let task = &Task {
