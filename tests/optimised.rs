@@ -100,26 +100,66 @@ fn text(module: &Module) -> String {
     print(module, &all)
 }
 
+/// What the simulated model makes at its outputs minus what the float model makes, sample by sample.
+fn differences(float: &Module, built: &Built, samples: &[Vec<Tensor>]) -> Vec<Vec<f64>> {
+    let runs = |module: &Module| -> Vec<Vec<f32>> {
+        let plan = strait_execute::Plan::new(module, module.main, &strait_execute::PlanOptions::default()).unwrap();
+        let mut workspace = strait_execute::Workspace::new(&plan, &strait_execute::Threads::one());
+        let run = |sample: &Vec<Tensor>| -> Vec<f32> {
+            let views: Vec<_> = sample.iter().map(Tensor::view).collect();
+            let outputs = plan.run(&mut workspace, &views).unwrap();
+            let values = |tensor: &Tensor| tensor.values::<f32>().unwrap().to_vec();
+            outputs.iter().flat_map(values).collect()
+        };
+        samples.iter().map(run).collect()
+    };
+    let simulated = strait_lower::simulate(&built.annotated, None, strait_lower::Parameters::Reals).unwrap();
+    let pairs = runs(float).into_iter().zip(runs(&simulated));
+    pairs
+        .map(|(exact, made)| exact.iter().zip(&made).map(|(a, b)| f64::from(b - a)).collect())
+        .collect()
+}
+
 /// The error of the simulated model at its outputs, over samples that no algorithm has seen.
 fn error(float: &Module, built: &Built, seed: u64) -> f64 {
     let unseen: Vec<Vec<Tensor>> = (0..16).map(|at| smooth(float, seed + at)).collect();
-    let runs = |module: &Module| -> Vec<f32> {
-        let plan = strait_execute::Plan::new(module, module.main, &strait_execute::PlanOptions::default()).unwrap();
-        let mut workspace = strait_execute::Workspace::new(&plan, &strait_execute::Threads::one());
-        let run = |sample: &Vec<Tensor>| {
-            let views: Vec<_> = sample.iter().map(Tensor::view).collect();
-            plan.run(&mut workspace, &views).unwrap()
-        };
-        let outputs: Vec<Vec<Tensor>> = unseen.iter().map(run).collect();
-        outputs
-            .iter()
-            .flatten()
-            .flat_map(|tensor| tensor.values::<f32>().unwrap().to_vec())
-            .collect()
+    let differences = differences(float, built, &unseen);
+    differences
+        .iter()
+        .flatten()
+        .map(|difference| difference * difference)
+        .sum()
+}
+
+#[test]
+fn corrected_biases_make_the_means_of_the_outputs_right() {
+    let text = NETWORK.replace("gemm(%e, @w3)", "gemm(%e, @w3, @b3)") + "data @b3: f32[10] = random 6\n";
+    let float = parse(&text).unwrap();
+    // With inputs around 2, a weight that is rounded up or down moves the mean of an output.
+    let mut samples = samples(&float, 64);
+    let tensors = samples.0.iter_mut().flatten();
+    let values = tensors.flat_map(|tensor| tensor.values_mut::<f32>().unwrap());
+    values.for_each(|value| *value += 2.0);
+    let bias = Algorithms {
+        correct_bias: true,
+        ..Algorithms::default()
     };
-    let simulated = strait_lower::simulate(&built.annotated, None, strait_lower::Parameters::Reals).unwrap();
-    let (exact, made) = (runs(float), runs(&simulated));
-    exact.iter().zip(&made).map(|(a, b)| f64::from(a - b).powi(2)).sum()
+    // The means over the samples from which biases are computed: each fourth one only judges.
+    let learned: Vec<Vec<Tensor>> = samples
+        .0
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| at % 4 != 3)
+        .map(|(_, sample)| sample.clone())
+        .collect();
+    let [plain, corrected] = [None, Some(bias)].map(|how| {
+        let built = built_with(Some(Integer::Int4), (&float, &samples, "generic-int8"), how, 1);
+        let differences = differences(&float, &built, &learned);
+        let mean = |output: usize| differences.iter().map(|one| one[output]).sum::<f64>() / learned.len() as f64;
+        (0..10).map(|output| mean(output).abs()).fold(0.0, f64::max)
+    });
+    // What is left are the roundings of the outputs.
+    assert!(corrected < 0.1 * plain, "{corrected} of {plain}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Why an optimisation failed.
 
 use std::io;
+use strait_core::TensorError;
 use strait_execute::{Excess, ExecuteError, SampleError};
 use strait_lower::LowerError;
 
@@ -39,6 +40,12 @@ impl Error {
             SampleError::Worker(error) => Error::Execute(error),
             SampleError::Stopped { .. } => Error::Stopped,
         }
+    }
+}
+
+impl From<TensorError> for Error {
+    fn from(error: TensorError) -> Error {
+        Error::Defect(error.to_string())
     }
 }
 

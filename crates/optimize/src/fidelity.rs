@@ -1,9 +1,18 @@
 //! How close a quantized model comes to the float model, measured at the outputs of the graph.
+//!
+//! Two distributions p and q are compared by their Jensen-Shannon divergence (J. Lin, "Divergence measures based on the Shannon
+//! entropy", IEEE Transactions on Information Theory 37, 1991), in units of its largest value ln 2:
+//!
+//! D = Σ (p·ln(2p/(p + q)) + q·ln(2q/(p + q))) / (2·ln 2)
+//!
+//! For small differences δ of the logits, D grows with the variance of δ under p. So it counts what changes the order of likely
+//! classes, where the squared difference of the probabilities mostly counts samples that the model is sure of. All other outputs
+//! are compared by Σ (difference)² / Σ (float element)².
 
 use crate::error::Error;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
-use strait_core::Module;
+use strait_core::{Graph, Module, Op, ValueId};
 use strait_execute::{Demand, Limits, Plan, PlanOptions, Tensor, TensorView, Threads, Workspace, cost, map_in_order};
 use strait_quantize::observe::Samples;
 
@@ -13,8 +22,52 @@ pub struct Fidelity<'a> {
     /// The indices of the samples.
     indices: Vec<usize>,
     outputs: Vec<Vec<Tensor>>,
+    measures: Vec<Measure>,
     limits: Limits,
     threads: NonZeroUsize,
+}
+
+/// How an output is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Measure {
+    /// The output has distributions, because a softmax makes it.
+    Divergence,
+    Difference,
+}
+
+impl Measure {
+    fn of(graph: &Graph, mut value: ValueId) -> Measure {
+        while let Some((_, node)) = graph.producer(value) {
+            match node.op {
+                Op::Softmax(_) => return Measure::Divergence,
+                Op::Identity(_) | Op::Reshape(_) | Op::Flatten(_) | Op::Squeeze(_) | Op::Transpose(_) => {}
+                _ => break,
+            }
+            match node.input(0) {
+                Some(input) => value = input,
+                None => break,
+            }
+        }
+        Measure::Difference
+    }
+
+    /// The error of one output, from 0 to 1. `None` if there is nothing to compare.
+    fn error(self, made: &[f32], float: &[f32]) -> Option<f64> {
+        let (mut noise, mut power) = (0.0, 0.0);
+        for (&made, &float) in made.iter().zip(float) {
+            let (q, p) = (f64::from(made), f64::from(float));
+            let (own, whole) = match self {
+                Measure::Difference => ((q - p) * (q - p), p * p),
+                Measure::Divergence => {
+                    let (p, q) = (p.max(0.0), q.max(0.0));
+                    let part = |x: f64| if x > 0.0 { x * libm::log(2.0 * x / (p + q)) } else { 0.0 };
+                    (part(p) + part(q), 2.0 * std::f64::consts::LN_2 * p)
+                }
+            };
+            (noise, power) = (noise + own, power + whole);
+        }
+        (power > 0.0).then(|| (noise / power).clamp(0.0, 1.0))
+    }
 }
 
 impl<'a> Fidelity<'a> {
@@ -35,6 +88,9 @@ impl<'a> Fidelity<'a> {
             samples,
             indices: (0..count).map(|at| all[at * all.len() / count]).collect(),
             outputs: Vec::new(),
+            measures: (float.main().outputs().iter())
+                .map(|&value| Measure::of(float.main(), value))
+                .collect(),
             limits,
             threads,
         };
@@ -47,8 +103,7 @@ impl<'a> Fidelity<'a> {
         self.indices.len()
     }
 
-    /// The error of a model on each sample: the mean over the float outputs of
-    /// Σ (difference of an element)² / Σ (float element)². A quotient counts as 1 if it is larger.
+    /// The error of a model on each sample: the mean over the outputs of each output's error, from 0 to 1.
     ///
     /// # Errors
     /// [`Error`].
@@ -57,8 +112,19 @@ impl<'a> Fidelity<'a> {
         Ok(runs
             .iter()
             .zip(&self.outputs)
-            .map(|(made, float)| error(made, float))
+            .map(|(made, float)| self.error(made, float))
             .collect())
+    }
+
+    /// The error of the outputs for one sample.
+    fn error(&self, made: &[Tensor], float: &[Tensor]) -> f64 {
+        let outputs = made.iter().zip(float).zip(&self.measures);
+        let errors = outputs.filter_map(|((made, float), measure)| {
+            let (made, float) = (made.values::<f32>().ok()?, float.values::<f32>().ok()?);
+            measure.error(made, float)
+        });
+        let (sum, count) = errors.fold((0.0, 0u32), |(sum, count), error| (sum + error, count + 1));
+        sum / f64::from(count.max(1))
     }
 
     fn run(&self, module: &Module) -> Result<Vec<Vec<Tensor>>, Error> {
@@ -85,25 +151,6 @@ impl<'a> Fidelity<'a> {
     }
 }
 
-/// The error of the outputs for one sample.
-fn error(made: &[Tensor], float: &[Tensor]) -> f64 {
-    let (mut sum, mut count) = (0.0, 0);
-    for (made, float) in made.iter().zip(float) {
-        let (Ok(made), Ok(float)) = (made.values::<f32>(), float.values::<f32>()) else {
-            continue;
-        };
-        let square = |x: f64| x * x;
-        let pairs = made.iter().zip(float);
-        let noise: f64 = pairs.map(|(a, b)| square(f64::from(*a) - f64::from(*b))).sum();
-        let power: f64 = float.iter().map(|&x| square(x.into())).sum();
-        if power > 0.0 {
-            sum += (noise / power).min(1.0);
-            count += 1;
-        }
-    }
-    sum / f64::from(count.max(1))
-}
-
 /// A change has to make errors smaller by this part.
 const LEAST_GAIN: f64 = 0.01;
 
@@ -128,10 +175,10 @@ pub fn is_closer(before: &[f64], after: &[f64]) -> bool {
     mean(after) < mean(before) && mean(&gains(before, after)) > 0.0
 }
 
-/// ln(before / after) for each sample.
+/// ln(before / after) for each sample. The logarithm is the one of `libm`, which is the same on every machine.
 fn gains(before: &[f64], after: &[f64]) -> Vec<f64> {
     let least = mean(before) * 1e-9 + f64::MIN_POSITIVE;
-    let gain = |(before, after): (&f64, &f64)| ((before + least) / (after + least)).ln();
+    let gain = |(before, after): (&f64, &f64)| libm::log((before + least) / (after + least));
     before.iter().zip(after).map(gain).collect()
 }
 
@@ -151,6 +198,16 @@ pub(crate) const HELD: usize = 4;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn distributions_are_compared_by_their_divergence() {
+        let error = |made: &[f32]| Measure::Divergence.error(made, &[0.5, 0.5, 0.0, 0.0]).unwrap();
+        assert_eq!(error(&[0.5, 0.5, 0.0, 0.0]), 0.0);
+        assert!((error(&[0.0, 0.0, 0.5, 0.5]) - 1.0).abs() < 1e-12);
+        // p = (0.5, 0.5), q = (1, 0): (0.5·ln(2/3) + 0.5·ln 2 + ln(4/3)) / (2·ln 2).
+        let closed = (0.5 * (2.0f64 / 3.0).ln() + 0.5 * 2.0f64.ln() + (4.0f64 / 3.0).ln()) / (2.0 * 2.0f64.ln());
+        assert!((error(&[1.0, 0.0, 0.0, 0.0]) - closed).abs() < 1e-12);
+    }
 
     #[test]
     fn a_gain_on_few_samples_is_none() {

@@ -23,7 +23,7 @@ pub enum Choice {
 }
 
 /// Which algorithms may act.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Algorithms {
     /// Biases may be corrected.
     pub correct_bias: bool,

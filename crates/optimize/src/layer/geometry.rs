@@ -216,7 +216,7 @@ mod tests {
             .run(&mut Workspace::new(&plan, &Threads::one()), &[tensor.view()])
             .unwrap()
             .remove(0);
-        let mut groups = vec![Positions::new(geometry.width(), geometry.outputs()); geometry.groups()];
+        let mut groups = vec![Positions::new([geometry.width(), geometry.outputs()], 0); geometry.groups()];
         let count = geometry.positions(y.shape());
         for position in 0..count {
             let y = (y.values::<f32>().unwrap(), y.shape());

@@ -14,13 +14,20 @@ pub(crate) struct Positions {
 }
 
 impl Positions {
-    pub(crate) fn new(width: usize, outputs: usize) -> Positions {
+    /// Room for so many positions.
+    pub(crate) fn new([width, outputs]: [usize; 2], positions: usize) -> Positions {
         Positions {
             width,
             outputs,
-            x: Vec::new(),
-            y: Vec::new(),
+            x: Vec::with_capacity(positions * width),
+            y: Vec::with_capacity(positions * outputs),
         }
+    }
+
+    /// Appends the positions of another sample.
+    pub(crate) fn extend(&mut self, other: Positions) {
+        self.x.extend(other.x);
+        self.y.extend(other.y);
     }
 
     /// The number of positions.
@@ -54,4 +61,26 @@ pub(crate) fn exponent(largest: f32) -> i32 {
         exponent += 1;
     }
     exponent
+}
+
+/// Divides numbers by a step, and rounds the quotients to the nearest integers, ties to even. Quotients are smaller than 2^51:
+/// then the sum with 1.5·2^52 is a number whose last place is 1, so the addition rounds.
+pub(crate) fn to_integers(elements: &mut [f32], step: f64) {
+    const ROUND: f64 = 1.5 * (1u64 << 52) as f64;
+    for element in elements {
+        *element = (f64::from(*element) / step + ROUND - ROUND) as f32;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_become_the_nearest_integers() {
+        let numbers = [0.5f32, 1.5, -0.5, -2.5, 2.6, -1e9, 4194303.4, 0.0];
+        let mut made = numbers;
+        to_integers(&mut made, 1.0);
+        assert_eq!(made, numbers.map(f32::round_ties_even));
+    }
 }
