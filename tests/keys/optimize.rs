@@ -7,6 +7,8 @@ use super::configuration::{Case, case, given};
 pub(super) const CASES: &[Case] = &[
     case("optimize.preset", Bits, &["optimize.preset='thorough'"]),
     case("optimize.ranges", Report, &["optimize.ranges=true"]),
+    case("optimize.smooth", Report, &["optimize.smooth=true"]),
+    case("optimize.equalize", Report, &["optimize.equalize=true"]),
     case("optimize.correct_bias", Bits, &["optimize.correct_bias=true"]),
     given(
         "optimize.round",

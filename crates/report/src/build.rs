@@ -47,7 +47,7 @@ pub fn of_built(
 ) -> Report {
     let report = build(Material {
         spec,
-        canonical,
+        canonical: built.float(canonical),
         integer: built.open(),
         fusion: &built.fusion,
         origins: &built.origins,

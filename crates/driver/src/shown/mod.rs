@@ -5,6 +5,7 @@ mod analysis;
 mod details;
 mod fusions;
 mod grouped;
+mod migrated;
 mod nearness;
 mod optimized;
 mod quantization;

@@ -22,6 +22,16 @@ pub enum Rule {
     Equalize,
 }
 
+impl Rule {
+    /// The word for the rule in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Rule::Migrate { .. } => "migrate",
+            Rule::Equalize => "equalize",
+        }
+    }
+}
+
 /// The strengths that are tried.
 const STRENGTHS: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 

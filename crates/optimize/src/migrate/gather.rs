@@ -103,8 +103,7 @@ pub(crate) fn gather(
         for (layer, groups) in layers.iter().zip(positions) {
             let known = seen.positions.entry(layer.node).or_insert_with(|| layer.empty());
             for (known, own) in known.iter_mut().zip(groups) {
-                known.x.extend(own.x);
-                known.y.extend(own.y);
+                known.extend(own);
             }
         }
         Ok(done(at + 1))
@@ -157,7 +156,7 @@ fn widen(known: &mut Ends, own: &Ends) {
 
 impl Watched {
     pub(crate) fn empty(&self) -> Vec<Positions> {
-        vec![Positions::new(self.geometry.width(), self.geometry.outputs()); self.geometry.groups()]
+        vec![Positions::new([self.geometry.width(), self.geometry.outputs()], 0); self.geometry.groups()]
     }
 
     fn gather(&self, (sample, held): (usize, usize), values: &BTreeMap<ValueId, &Tensor>) -> Vec<Positions> {
