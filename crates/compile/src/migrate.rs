@@ -7,12 +7,7 @@ use strait_core::{Module, NodeId, ValueId};
 use strait_optimize::{
     Balance, Cut, Fidelity, Migrated, Migration, MigrationTask, Pair, Rule, is_closer, mean, migrate,
 };
-use strait_quantize::{
-    Observation, Requests,
-    annotate::{LayerSettings, Run},
-    observe::Samples,
-    statistics::Coverage,
-};
+use strait_quantize::{Observation, Requests, annotate::Run, observe::Samples, statistics::Coverage};
 
 use crate::{
     CompileError, Means, Quantized, Resolved, Task, Watch, observe, quantize::quantize_from, task::Optimising,
@@ -262,11 +257,13 @@ impl Search<'_> {
     }
 }
 
-/// Pairs that are tried together: with a multiplication before layers, behind a layer, and without one.
+/// Pairs that are tried together: those with a node that is put in before layers, behind a layer, or beside a normalization, and
+/// those without one.
 fn kind(pair: &Pair) -> u8 {
     match (pair.cut, pair.rule) {
         (Some(Cut::Before(_)), _) => 0,
         (Some(Cut::Behind(_)), _) => 1,
+        (Some(Cut::Beside(_)), _) => 4,
         (None, Rule::Migrate { .. }) => 2,
         (None, Rule::Equalize) => 3,
     }
@@ -277,12 +274,19 @@ fn resolved(task: &Task<'_>, migrated: &Migrated) -> Resolved {
     let mut resolved = task.resolved.clone();
     let settings = &mut resolved.settings;
     for (cut, &(node, value)) in &migrated.inserted {
-        let run = Run::Float("it divides channels by factors, and its operand is real".into());
-        let own = LayerSettings {
-            run: Some(run),
-            ..LayerSettings::default()
-        };
-        settings.layers.insert(node, own);
+        match cut {
+            Cut::Before(_) | Cut::Behind(_) => {
+                let run = Run::Float("it multiplies real numbers by the factors of `smooth`".into());
+                settings.layers.entry(node).or_default().run = Some(run);
+            }
+            // A second normalization has the settings of the first one.
+            Cut::Beside(value) => {
+                let first = task.float.main().producer(*value).map(|(id, _)| id);
+                if let Some(own) = first.and_then(|id| settings.layers.get(&id)).cloned() {
+                    settings.layers.insert(node, own);
+                }
+            }
+        }
         if let Some(own) = settings.values.get(&cut.value()).cloned() {
             settings.values.insert(value, own);
         }

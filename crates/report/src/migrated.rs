@@ -25,12 +25,13 @@ pub struct MovedScale {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ScalePair {
-    /// The layers whose parameters are divided by the factors. If there are none, a multiplication divides.
+    /// The layers whose parameters are divided by the factors. If there are none, an added node divides.
     pub makers: Vec<String>,
-    /// The layers whose weights are multiplied by the factors. If there are none, a multiplication follows the makers.
+    /// The layers whose weights are multiplied by the factors. If there are none, an added multiplication follows the makers.
     pub readers: Vec<String>,
-    /// The tensor at which a multiplication was added. `null` if none is needed.
-    pub multiplication: Option<String>,
+    /// The tensor at which a node was added: a multiplication in front of the readers or behind the makers, or a second
+    /// normalization. `null` if none is needed.
+    pub added: Option<String>,
     /// How the factors were computed. `migrate`: max|x|^strength / max|w|^(1 - strength), with the activations x and the
     /// weights w that read them. `equalize`: the root of max|v| / max|w|, with the weights v that make a channel.
     pub rule: String,
@@ -56,7 +57,7 @@ pub(super) fn moved_scale(canonical: &Module, model: &MigratedModel) -> MovedSca
         ScalePair {
             makers: names(&pair.makers),
             readers: names(&pair.readers),
-            multiplication: value.map(|value| canonical.name(value.name).to_owned()),
+            added: value.map(|value| canonical.name(value.name).to_owned()),
             rule: pair.rule.name().to_owned(),
             strength: match pair.rule {
                 Rule::Migrate { strength } => Some(strength),

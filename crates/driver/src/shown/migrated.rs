@@ -16,10 +16,10 @@ impl Display for Shown<'_, MovedScale> {
         match moved.error.filter(|_| !used.is_empty()) {
             Some(error) => {
                 let [before, after] = error.map(decibels);
-                let added = used.iter().filter(|pair| pair.multiplication.is_some()).count();
+                let added = used.iter().filter(|pair| pair.added.is_some()).count();
                 let added = match added {
                     0 => String::new(),
-                    count => format!(", with {} added", table::count(count, "multiplication")),
+                    count => format!(", with {} added", table::count(count, "node")),
                 };
                 let places = table::count(used.len(), "place");
                 writeln!(

@@ -1,12 +1,11 @@
 //! Gives a copy of the float model factors.
 
+use super::insert::insert;
 use super::label::Label;
 use super::walk::{Cut, Walk};
 use crate::error::Error;
 use std::collections::{BTreeMap, BTreeSet};
-use strait_core::{
-    DataId, Module, NewNode, NodeId, Patch, Source, TensorData, Use, ValueId, op::Mul, shape::fixed_dims,
-};
+use strait_core::{DataId, Module, NodeId, TensorData, ValueId};
 
 /// The factors of classes, by their root. All others are 1.
 pub(crate) type Factors = BTreeMap<u32, f64>;
@@ -16,7 +15,7 @@ pub(crate) type Factors = BTreeMap<u32, f64>;
 pub struct Migrated {
     /// The copy. It computes what the model computes, except for the rounding of floats.
     pub module: Module,
-    /// The multiplications that were put in, with their results.
+    /// The nodes that were put in, with their results.
     pub inserted: BTreeMap<Cut, (NodeId, ValueId)>,
     /// The values of the model that the copy divides by factors.
     pub changed: BTreeSet<ValueId>,
@@ -90,7 +89,8 @@ pub(crate) fn apply(module: &Module, walk: &Walk, all: &Factors) -> Result<Migra
     let mut inserted = BTreeMap::new();
     for (&cut, label) in &walk.cuts {
         if !is_one(label) {
-            inserted.insert(cut, insert(&mut made, walk, (cut, label), all)?);
+            let own = factors(walk, label, all);
+            inserted.insert(cut, insert(&mut made, walk, (cut, label), &own)?);
         }
     }
     let changed = walk
@@ -101,21 +101,20 @@ pub(crate) fn apply(module: &Module, walk: &Walk, all: &Factors) -> Result<Migra
     let mut changed: BTreeSet<ValueId> = changed.collect();
     changed.extend(inserted.keys().filter_map(|cut| match cut {
         Cut::Behind(value) => Some(*value),
-        Cut::Before(_) => None,
+        Cut::Before(_) | Cut::Beside(_) => None,
     }));
     let mut balance: BTreeMap<NodeId, Balance> = BTreeMap::new();
     for (&id, x) in &walk.layers {
         let y = module.main().node(id).and_then(strait_core::Node::result);
-        let of = |cut: Cut, value: ValueId| {
-            let label = walk.cuts.get(&cut).or_else(|| walk.labels.get(&value));
+        let of = |label: Option<&Label>| {
             let own = label
                 .filter(|label| !is_one(label))
                 .map(|label| factors(walk, label, all));
             own.unwrap_or_default().iter().map(|&factor| factor as f32).collect()
         };
         let own = Balance {
-            input: of(Cut::Before(*x), *x),
-            output: y.map_or_else(Vec::new, |y| of(Cut::Behind(y), y)),
+            input: of(walk.read(*x)),
+            output: y.map_or_else(Vec::new, |y| of(walk.made(y))),
         };
         if own != Balance::default() {
             balance.insert(id, own);
@@ -127,66 +126,4 @@ pub(crate) fn apply(module: &Module, walk: &Walk, all: &Factors) -> Result<Migra
         changed,
         balance,
     })
-}
-
-/// Puts in one multiplication.
-fn insert(
-    module: &mut Module,
-    walk: &Walk,
-    (cut, label): (Cut, &Label),
-    all: &Factors,
-) -> Result<(NodeId, ValueId), Error> {
-    let defect = |text: &str| Error::Defect(text.to_owned());
-    let (main, value) = (module.main, cut.value());
-    let graph = module.main();
-    let ty = &graph
-        .value(value)
-        .ok_or_else(|| defect("a value with factors is missing"))?
-        .ty;
-    let rank = fixed_dims(&ty.shape).map_or(0, |dims| dims.len());
-    let own = factors(walk, label, all);
-    let axis = label.axes.first().copied().unwrap_or(0);
-    let mut shape = vec![own.len() as u64];
-    shape.resize(rank.saturating_sub(axis).max(1), 1);
-    let numbers: Vec<f32> = own
-        .iter()
-        .map(|&factor| match cut {
-            Cut::Before(_) => (1.0 / factor) as f32,
-            Cut::Behind(_) => factor as f32,
-        })
-        .collect();
-    let tensor = TensorData::from_values(&shape, &numbers).map_err(|error| Error::Defect(error.to_string()))?;
-    let uses: Vec<Use> = match cut {
-        Cut::Behind(_) => graph.uses(value).collect(),
-        Cut::Before(_) => {
-            let reads = |at: &Use| walk.layers.get(&at.node) == Some(&value) && at.operand == 0;
-            graph.uses(value).filter(reads).collect()
-        }
-    };
-    let origin = match cut {
-        Cut::Behind(_) => graph.producer(value).map(|(id, _)| id),
-        Cut::Before(_) => uses.iter().map(|at| at.node).min(),
-    };
-    let origin = origin.ok_or_else(|| defect("nothing reads a value with factors"))?;
-    let node = NewNode::new(
-        Mul::float(),
-        &[Some(Source::Old(value)), Some(Source::Data(0))],
-        &[origin],
-    );
-    let patch = Patch {
-        data: vec![("balance".into(), tensor)],
-        add: vec![node],
-        redirect: uses.into_iter().map(|at| (at, Source::New(0, 0))).collect(),
-        ..Patch::default()
-    };
-    let applied = module
-        .apply(main, patch)
-        .map_err(|error| Error::Defect(error.to_string()))?;
-    let id = applied
-        .added
-        .first()
-        .copied()
-        .ok_or_else(|| defect("no multiplication was put in"))?;
-    let result = module.main().node(id).and_then(strait_core::Node::result);
-    Ok((id, result.ok_or_else(|| defect("a multiplication has no result"))?))
 }

@@ -177,12 +177,10 @@ impl Choice<'_> {
             Some(Cut::Behind(value)) => Some(value),
             _ => None,
         };
-        for value in read.chain(&made) {
-            let cut = [Cut::Before(*value), Cut::Behind(*value)].into_iter().find_map(|cut| {
-                let is_own = seam.cut == Some(cut);
-                self.walk.cuts.get(&cut).filter(|_| is_own)
-            });
-            if let (Some(label), Some(ends)) = (cut.or_else(|| self.walk.labels.get(value)), ends(value)) {
+        let read = read.map(|value| (self.walk.read(*value), ends(value)));
+        let made = made.iter().map(|value| (self.walk.made(*value), ends(value)));
+        for (label, ends) in read.chain(made) {
+            if let (Some(label), Some(ends)) = (label, ends) {
                 add(label, ends);
             }
         }
@@ -238,11 +236,6 @@ pub(crate) fn spread(seam: &Seam, all: &Factors) -> f64 {
 
 /// The axis of the channels of a value with this label.
 pub(crate) fn axis(walk: &Walk, value: ValueId) -> Option<usize> {
-    let labels = [Cut::Before(value), Cut::Behind(value)].map(|cut| walk.cuts.get(&cut));
-    let label = labels
-        .into_iter()
-        .flatten()
-        .next()
-        .or_else(|| walk.labels.get(&value))?;
+    let label = walk.cuts.get(&Cut::Behind(value)).or_else(|| walk.read(value))?;
     label.axes.first().copied().filter(|_| label.axes.len() == 1)
 }

@@ -14,9 +14,12 @@ mod apply;
 mod choose;
 mod classes;
 mod gather;
+mod insert;
 mod label;
 mod plan;
 mod seams;
+#[cfg(test)]
+mod tests;
 mod trial;
 mod walk;
 

@@ -12,7 +12,7 @@ use crate::layer::geometry::Geometry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
-use strait_core::{Graph, Module, NodeId, Placement, Port, TensorData, ValueId};
+use strait_core::{Elem, Graph, Module, NodeId, Placement, Port, TensorData, Term, ValueId};
 use strait_execute::{Limits, Threads};
 use strait_quantize::observe::Samples;
 
@@ -88,7 +88,7 @@ impl Plan {
             .filter(|(_, label)| label.classes.iter().any(is_own));
         let behind = pair.cut.and_then(|cut| match cut {
             Cut::Behind(value) => Some(value),
-            Cut::Before(_) => None,
+            Cut::Before(_) | Cut::Beside(_) => None,
         });
         labelled.map(|(&value, _)| value).chain(behind).collect()
     }
@@ -196,9 +196,9 @@ pub fn plan(task: &MigrationTask<'_>, done: &mut dyn FnMut(usize) -> ControlFlow
 fn reasons(walk: &Walk, graph: &Graph) -> BTreeMap<NodeId, String> {
     let left = walk.left.iter().map(|(&id, why)| (id, (*why).to_owned()));
     let has_cut = |id: &NodeId| {
-        walk.layers
-            .get(id)
-            .is_some_and(|&x| walk.cuts.contains_key(&Cut::Before(x)))
+        let cuts = |&x: &ValueId| [Cut::Before(x), Cut::Beside(x)];
+        let of = walk.layers.get(id).map(cuts);
+        of.is_some_and(|cuts| cuts.iter().any(|cut| walk.cuts.contains_key(cut)))
     };
     let pinned = pinned(walk, graph).into_iter().filter(|(id, _)| !has_cut(id));
     left.chain(pinned.filter_map(|(id, why)| Some((id, why?)))).collect()
@@ -225,12 +225,29 @@ fn own_axis(graph: &Graph, id: NodeId, value: ValueId) -> Option<usize> {
         .node(id)?
         .op
         .term()
-        .eq(&strait_core::Term::Gemm)
+        .eq(&Term::Gemm)
         .then(|| rank.checked_sub(1))
         .unwrap_or(Some(1))
 }
 
-/// Where multiplications can be put in, because the value there is real in the quantized model, too.
+/// True if a value comes from a normalization with constants that have one number for each channel, and layers are not its only
+/// readers.
+fn is_normalized(float: &Module, value: ValueId) -> bool {
+    let graph = float.main();
+    let channels = graph.value(value).and_then(|value| value.ty.shape.last()?.fixed());
+    graph.producer(value).is_some_and(|(_, node)| {
+        let is_norm = matches!(node.op.term(), Term::LayerNormalization | Term::RmsNormalization);
+        let mut constants = node.inputs.iter().skip(1).flatten();
+        is_norm
+            && constants.all(|&operand| {
+                let tensor = graph.data_of(operand).and_then(|data| float.data(data));
+                tensor.is_some_and(|tensor| channels == Some(tensor.len() as u64) && tensor.elem() == Elem::F32)
+            })
+    })
+}
+
+/// Where nodes can be put in: multiplications where a value is real in the quantized model, too, and normalizations beside those
+/// that are computed on codes.
 fn cuts(task: &MigrationTask<'_>, plain: &Walk) -> BTreeSet<Cut> {
     let (graph, table) = (task.annotated.main(), &task.annotated.main().quant);
     let has_grid = |id: NodeId, port: Port| table.params_of(id, port).is_some();
@@ -248,6 +265,8 @@ fn cuts(task: &MigrationTask<'_>, plain: &Walk) -> BTreeSet<Cut> {
             .is_some_and(|(maker, _)| on_host(maker) || !has_grid(maker, Port::Result(0)));
         if !on_host(id) && has_grid(id, Port::Operand(0)) && pinned(x) && is_real {
             found.insert(Cut::Before(x));
+        } else if !on_host(id) && has_grid(id, Port::Operand(0)) && pinned(x) && is_normalized(task.float, x) {
+            found.insert(Cut::Beside(x));
         }
         let Some(y) = graph.node(id).and_then(strait_core::Node::result) else {
             continue;

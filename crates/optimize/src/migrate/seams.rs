@@ -74,7 +74,7 @@ pub(crate) fn seams(walk: &Walk) -> Vec<Seam> {
     let acts = |seam: &Seam| {
         let [divided, multiplied] = seam.effects.each_ref().map(|effects| !effects.is_empty());
         match seam.cut {
-            Some(Cut::Before(_)) => multiplied,
+            Some(Cut::Before(_) | Cut::Beside(_)) => multiplied,
             Some(Cut::Behind(_)) => divided,
             None => divided && multiplied,
         }

@@ -2,7 +2,8 @@
 
 use super::apply::{Factors, factors, scaled};
 use super::gather::{Seen, Watched};
-use super::walk::{Cut, Walk};
+use super::label::Label;
+use super::walk::Walk;
 use crate::algebra::products::{Matrix, products};
 use strait_core::{DataId, Module, NodeId, Parts, Port, Scheme, ValueId};
 
@@ -94,8 +95,8 @@ impl Trials<'_> {
         let weights = self.float.main().data_of(self.float.main().node(id)?.input(1)?)?;
         let (x, y) = (codes(Port::Operand(0)), codes(Port::Result(0)));
         let [of_x, of_y] = [
-            self.of_value(Cut::Before(layer.values[0]), layer.values[0], all),
-            self.of_value(Cut::Behind(layer.values[1]), layer.values[1], all),
+            self.of_label(self.walk.read(layer.values[0]), all),
+            self.of_label(self.walk.made(layer.values[1]), all),
         ];
         let x = x.and_then(|codes| Some(codes.step(self.ends(layer.values[0], &of_x)?)));
         let y = y.and_then(|codes| Some(codes.step(self.ends(layer.values[1], &of_y)?)));
@@ -154,9 +155,8 @@ impl Trials<'_> {
         Some(self.float.data(data)?.to_f32().ok()?.into_owned())
     }
 
-    /// The factors of the channels of a value. The list is empty if all of them are 1.
-    fn of_value(&self, cut: Cut, value: ValueId, all: &Factors) -> Vec<f64> {
-        let label = self.walk.cuts.get(&cut).or_else(|| self.walk.labels.get(&value));
+    /// The factors at each position of a label. The list is empty if there is no label.
+    fn of_label(&self, label: Option<&Label>, all: &Factors) -> Vec<f64> {
         label.map_or_else(Vec::new, |label| factors(self.walk, label, all))
     }
 

@@ -24,20 +24,23 @@ pub(crate) struct Effect {
     pub(crate) divides: bool,
 }
 
-/// Where a multiplication is put into the graph.
+/// Where a node is put into the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cut {
-    /// Between a value and the layers that read it: the multiplication divides by the factors.
+    /// Between a value and the layers that read it: a multiplication divides by the factors.
     Before(ValueId),
-    /// Between a layer and all readers of its result: the multiplication gives the result its own size again.
+    /// Beside the normalization that makes a value: a second normalization with a scale and a bias of its own makes what the
+    /// layers read, divided by the factors. All other readers read the value itself.
+    Beside(ValueId),
+    /// Between a layer and all readers of its result: a multiplication gives the result its own size again.
     Behind(ValueId),
 }
 
 impl Cut {
-    /// The value at which the multiplication is put in.
+    /// The value at which the node is put in.
     pub fn value(self) -> ValueId {
         match self {
-            Cut::Before(value) | Cut::Behind(value) => value,
+            Cut::Before(value) | Cut::Beside(value) | Cut::Behind(value) => value,
         }
     }
 }
@@ -257,7 +260,10 @@ impl Walker<'_> {
         (x, axis): (ValueId, usize),
         (weights, dims, of_outputs): (DataId, &[usize], usize),
     ) -> Result<(), &'static str> {
-        let cut = Cut::Before(x);
+        let cut = match self.wanted.contains(&Cut::Beside(x)) {
+            true => Cut::Beside(x),
+            false => Cut::Before(x),
+        };
         let extent = self.shape(x).and_then(|shape| shape.get(axis).copied()).unwrap_or(0);
         let label = match (self.wanted.contains(&cut), self.found.cuts.get(&cut)) {
             (true, Some(label)) => Some(label.clone()),
@@ -496,6 +502,20 @@ impl Walker<'_> {
 /// The reason of a node that needs its operands as they are.
 fn needs(name: &str) -> String {
     format!("`{name}` needs it as it is")
+}
+
+impl Walk {
+    /// The label of what layers read: of a node that is put in for them, or of the value.
+    pub(crate) fn read(&self, value: ValueId) -> Option<&Label> {
+        let cuts = [Cut::Before(value), Cut::Beside(value)];
+        let cut = cuts.iter().find_map(|cut| self.cuts.get(cut));
+        cut.or_else(|| self.labels.get(&value))
+    }
+
+    /// The label of what a layer makes, before a multiplication behind it.
+    pub(crate) fn made(&self, value: ValueId) -> Option<&Label> {
+        self.cuts.get(&Cut::Behind(value)).or_else(|| self.labels.get(&value))
+    }
 }
 
 /// True if a node is a layer whose weights can take up factors.
