@@ -33,7 +33,7 @@ fn network() -> Module {
   %s: f32[1,4,6,6] = add(%b, %r)
   %d: f32[1,4,6,6] = conv(%s, @w3, @b3) {stride=[1,1], pad=[1,1,1,1], dilation=[1,1], groups=4, pad_value=0}
   %l: f32[1,4,6,6] = leaky_relu(%d) {alpha=0.1}
-  %p: f32[1,4,3,3] = max_pool(%l) {kernel=[2,2], stride=[2,2], pad=[0,0,0,0], dilation=[1,1]}
+  %p: f32[1,4,3,3] = max_pool(%l) {size=[2,2], stride=[2,2], pad=[0,0,0,0], dilation=[1,1], ceil=0}
   %f: f32[1,36] = reshape(%p) {shape=[1,36]}
   %g: f32[1,5] = gemm(%f, @w4, @b4) GEMM",
         "%g",
@@ -62,9 +62,9 @@ fn block() -> Module {
   %qt: f32[1,2,5,4] = transpose(%qh) {permutation=[0,2,1,3]}
   %vt: f32[1,2,5,4] = transpose(%vh) {permutation=[0,2,1,3]}
   %kt: f32[1,2,4,5] = transpose(%qh) {permutation=[0,2,3,1]}
-  %a: f32[1,2,5,5] = matmul(%qt, %kt)
+  %a: f32[1,2,5,5] = matmul(%qt, %kt) {a_zero=0, b_zero=0}
   %p: f32[1,2,5,5] = softmax(%a) {axis=-1}
-  %o: f32[1,2,5,4] = matmul(%p, %vt)
+  %o: f32[1,2,5,4] = matmul(%p, %vt) {a_zero=0, b_zero=0}
   %ot: f32[1,5,2,4] = transpose(%o) {permutation=[0,2,1,3]}
   %of: f32[1,5,8] = reshape(%ot) {shape=[1,5,8]}
   %y: f32[1,5,8] = gemm(%of, @wo, @bo) GEMM
@@ -72,8 +72,8 @@ fn block() -> Module {
   %m: f32[1,5,8] = layer_normalization(%z, @g2, @c2) {axis=-1, epsilon=0.00001}
   %u: f32[1,5,12] = gemm(%m, @wu) GEMM
   %t: f32[1,5,12] = gemm(%m, @wt) GEMM
-  %ts: f32[1,5,12] = sigmoid(%t)
-  %h: f32[1,5,12] = mul(%u, %ts)
+  %ts: f32[1,5,12] = unary(%t) {function=sigmoid}
+  %h: f32[1,5,12] = mul(%u, %ts) {a_zero=0, b_zero=0}
   %e: f32[1,5,8] = gemm(%h, @wd) GEMM
   %s: f32[1,5,8] = add(%e, %m)",
         "%s",
@@ -201,7 +201,7 @@ fn what_needs_its_operand_as_it_is_is_named() {
   %z: f32[1,4,6,6] = relu(%b)
   %c: f32[1,4,6,6] = conv(%z, @w2, @b3) CONV
   %d: f32[1,4,6,6] = conv(%b, @w4) CONV
-  %e: f32[1,4,6,6] = sigmoid(%b)
+  %e: f32[1,4,6,6] = unary(%b) {function=sigmoid}
   %s: f32[1,4,6,6] = add(%c, %d)
   %t: f32[1,4,6,6] = add(%s, %e)",
         "%t",
@@ -234,4 +234,27 @@ fn what_needs_its_operand_as_it_is_is_named() {
     let why: Vec<&String> = readers.filter_map(|id| why.get(&id)?.as_ref()).collect();
     assert_eq!(why.len(), 2);
     assert!(why.iter().all(|why| why.contains("output of the model")), "{why:?}");
+}
+
+#[test]
+fn a_second_normalization_leaves_the_first_one_as_it_is() {
+    let block = block();
+    let beside = Cut::Beside(value(&block, "m"));
+    assert_eq!(check(&block, &[beside]), (4, 1));
+    let walk = Walk::new(&block, &BTreeSet::from([beside]));
+    let classes = seams(&walk).into_iter().flat_map(|seam| seam.classes);
+    let made = apply(&block, &walk, &classes.map(|class| (class, 4.0)).collect()).unwrap();
+    let (second, result) = made.inserted[&beside];
+    let graph = made.module.main();
+    let [first, second] = [value(&block, "m"), result].map(|value| graph.producer(value).unwrap().1);
+    assert_eq!(first.op, second.op);
+    let scales = [first, second].map(|node| {
+        made.module
+            .constant(graph, node.input(1).unwrap())
+            .unwrap()
+            .to_f32()
+            .unwrap()
+    });
+    assert_eq!(scales[0][3], 4.0 * scales[1][3]);
+    assert_eq!(graph.uses(result).count(), 2);
 }
