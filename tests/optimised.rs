@@ -9,7 +9,7 @@ use strait_compile::{Algorithms, Built, Choice, InMemory, Means, Model, Optimisi
 use strait_core::text::{PrintOptions, parse, print};
 use strait_core::{CodesOrigin, Module, Switches};
 use strait_execute::{Limits, Tensor};
-use strait_target::spec::Integer;
+use strait_target::spec::{Activation, Integer};
 use strait_tests::numeric::inputs;
 use strait_tests::passes::target;
 use strait_tests::random_graph::random_graph;
@@ -62,12 +62,12 @@ fn smooth(float: &Module, seed: u64) -> Vec<Tensor> {
 }
 
 fn built(float: &Module, samples: &InMemory, name: &str, algorithms: Option<Algorithms>, threads: usize) -> Built {
-    built_with(None, (float, samples, name), algorithms, threads)
+    built_with((None, None), (float, samples, name), algorithms, threads)
 }
 
-/// Compiles with weights of a type.
+/// Compiles with weights and activations of some types.
 fn built_with(
-    weights: Option<Integer>,
+    (weights, activations): (Option<Integer>, Option<Activation>),
     (float, samples, name): (&Module, &InMemory, &str),
     algorithms: Option<Algorithms>,
     threads: usize,
@@ -79,6 +79,7 @@ fn built_with(
         .unwrap();
     let mut resolved = Resolved::new(target.spec());
     resolved.settings.default.weights.ty = weights;
+    resolved.settings.default.activation = activations;
     let task = Task {
         float: &observed.model.module,
         bodies: &observed.model.bodies,
@@ -155,7 +156,7 @@ fn corrected_biases_make_the_means_of_the_outputs_right() {
         .map(|(_, sample)| sample.clone())
         .collect();
     let [plain, corrected] = [None, Some(bias)].map(|how| {
-        let built = built_with(Some(Integer::Int4), (&float, &samples, "generic-int8"), how, 1);
+        let built = built_with((Some(Integer::Int4), None), (&float, &samples, "generic-int8"), how, 1);
         let differences = differences(&float, &built, &learned);
         let mean = |output: usize| differences.iter().map(|one| one[output]).sum::<f64>() / learned.len() as f64;
         (0..10).map(|output| mean(output).abs()).fold(0.0, f64::max)
@@ -168,7 +169,7 @@ fn corrected_biases_make_the_means_of_the_outputs_right() {
 fn weights_of_four_bits_lose_much_less_on_samples_that_nobody_saw() {
     let float = parse(NETWORK).unwrap();
     let model = (&float, &samples(&float, 64), "generic-int8");
-    let [plain, optimised] = [None, Some(ALL)].map(|how| built_with(Some(Integer::Int4), model, how, 1));
+    let [plain, optimised] = [None, Some(ALL)].map(|how| built_with((Some(Integer::Int4), None), model, how, 1));
     let errors = [&plain, &optimised].map(|built| error(&float, built, 5000));
     assert!(errors[1] < 0.6 * errors[0], "{errors:?}");
     let layers = &optimised.optimised.as_ref().unwrap().layers;
@@ -181,6 +182,20 @@ fn weights_of_four_bits_lose_much_less_on_samples_that_nobody_saw() {
     let chosen = table.iter().filter_map(|(id, _)| table.codes(id));
     // The weights of three layers, and two biases.
     assert_eq!(chosen.filter(|codes| codes.origin == CodesOrigin::Optimised).count(), 5);
+}
+
+/// A layer that computes in real numbers has codes only for its weights. Its bias is a real number that nobody corrects.
+#[test]
+fn weights_alone_are_rounded_together_beside_a_real_bias() {
+    let text = NETWORK.replace("gemm(%e, @w3)", "gemm(%e, @w3, @b3)") + "data @b3: f32[10] = random 6\n";
+    let float = parse(&text).unwrap();
+    let samples = samples(&float, 64);
+    let errors = [None, Some(ALL)].map(|how| {
+        let types = (Some(Integer::Int4), Some(Activation::Float32));
+        let built = built_with(types, (&float, &samples, "generic-int8"), how, 1);
+        error(&float, &built, 5000)
+    });
+    assert!(errors[1] < 0.6 * errors[0], "{errors:?}");
 }
 
 #[test]

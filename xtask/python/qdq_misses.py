@@ -22,6 +22,7 @@ TIES = "pixels lie half way between two codes. OpenVINO multiplies by the recipr
 SUMS = "float32 sums are rounded differently than the target's integer sums, so in each layer a few codes in 1000 differ"
 LITTLE = "8 bits are hardly enough for this network (SNR of 6 to 7 dB against float), so single codes that differ have large effects"
 PLAIN = "chance: against float, the SNR of the file at default settings is about that of `strait run`, and with optimizations off it is higher"
+NEAR = "a TensorFlow graph has no float outputs here, so the distance from `strait run` is compared. Both outputs are 39 dB and more from it, and differ by the order of float32 sums"
 NARROWED = "16-bit codes are narrowed to 8 bits in front of a convolution. Half way between two 8-bit codes, a difference of one code becomes some hundred steps of the result"
 TWICE = "the target rounds one sum or product in some thousands twice, and the file rounds it once"
 
@@ -34,6 +35,7 @@ MISSES = [
     Miss("zoo, timm_coat_tiny", "steps", 302, NARROWED),
     Miss("zoo, timm_mobileone_s0", "settings", 1.53, PLAIN),
     Miss("rows, generic-int8, functions-int16", "steps", 3, "tanh of 16 bits is interpolated between entries of a table (functions.md)"),
+    Miss("FSRCNN_x2, sima", "settings", 1.04, NEAR),
     Miss("mlperf_kws, sima", "settings", 4.4, PLAIN),
     Miss("mlperf_resnet8, generic-int8", "onnxruntime", 30.0, SUMS),
     Miss("mlperf_resnet8, generic-int8", "openvino", 27.3, SUMS),

@@ -51,8 +51,10 @@ pub(crate) struct Problem<'a> {
     pub(crate) steps: [f64; 2],
     /// The weights of the float model, output by output.
     pub(crate) weights: &'a [f32],
-    /// The bias of the float model. `None` if the layer has no bias, so that its means cannot be corrected.
+    /// The bias of the float model. `None` if the layer has no bias.
     pub(crate) bias: Option<&'a [f32]>,
+    /// True if another bias can be chosen.
+    pub(crate) corrects: bool,
     pub(crate) lattice: &'a Lattice,
     /// The codes to which the weights were rounded one by one.
     pub(crate) nearest: &'a [i32],
@@ -88,7 +90,7 @@ impl Problem<'_> {
     /// All candidates, in the order of [`Choice`].
     pub(crate) fn candidates(&self, algorithms: Algorithms) -> Vec<Candidate> {
         let moments = Moments::of(self.learned, algorithms.round);
-        let corrects = algorithms.correct_bias && self.bias.is_some();
+        let corrects = self.corrects;
         let mut found = vec![self.candidate(Choice::Nearest, self.nearest.to_vec(), None)];
         if corrects {
             found.push(self.candidate(Choice::Bias, self.nearest.to_vec(), Some(&moments)));

@@ -17,8 +17,10 @@ pub(crate) struct Layer {
     pub(crate) values: [ValueId; 2],
     /// The weights of the float model.
     pub(crate) weights: DataId,
-    /// The bias of the float model. `None` if there is none, or if it does not become codes.
+    /// The bias of the float model.
     pub(crate) bias: Option<DataId>,
+    /// True if the bias becomes codes, so that another one can be chosen.
+    pub(crate) corrects: bool,
     /// The scale of what the layer reads. `None` if the layer reads real numbers.
     pub(crate) scale: Option<f32>,
     /// The grid of the weights, and the smallest and the largest code.
@@ -79,15 +81,22 @@ fn layer(
         Some(grid) => Some(grid.as_tensor().ok_or("its activations have several scales")?.0),
     };
     let outputs = geometry.outputs() * geometry.groups();
-    let bias = node.input(2).and_then(|bias| graph.data_of(bias));
+    let bias = match node.input(2) {
+        None => None,
+        Some(bias) => Some(graph.data_of(bias).ok_or("its bias is no constant")?),
+    };
     let has_codes = codes_of(graph, id, 2).is_some_and(|(codes, _)| codes.origin != CodesOrigin::Given);
-    let fits = |data: &DataId| float.data(*data).is_some_and(|bias| bias.shape() == [outputs as u64]);
+    let fits = |data: DataId| float.data(data).is_some_and(|bias| bias.shape() == [outputs as u64]);
+    if !bias.is_none_or(fits) {
+        return Err("its bias is not one number for each output");
+    }
     Ok(Layer {
         node: id,
         geometry,
         values: [x, y],
         weights: data,
-        bias: bias.filter(|_| has_codes).filter(fits),
+        bias,
+        corrects: has_codes,
         scale,
         grid: graph.quant.params_of(id, Port::Operand(1)).ok_or(MISSING)?,
         range: range.map(|end| end.clamp(i32::MIN.into(), i32::MAX.into()) as i32),

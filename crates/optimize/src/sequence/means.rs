@@ -93,7 +93,7 @@ pub(crate) fn solve(task: &Task<'_>, layer: &Layer, sums: &[Sums]) -> Result<(La
     };
     let before = errors(Choice::Nearest, &vec![0.0; outputs]);
     let mut added = vec![0.0; outputs];
-    if let Some(bias) = bias
+    if let Some(bias) = bias.filter(|_| layer.corrects)
         && is_gain(&before, &errors(Choice::Bias, &shifts))
     {
         added = shifts.iter().map(|&shift| shift as f32).collect();

@@ -84,6 +84,7 @@ pub(crate) fn solve(task: &Task<'_>, layer: &Layer, mut observed: Observed) -> R
                 bias: bias
                     .as_ref()
                     .and_then(|bias| bias.get(group * outputs..(group + 1) * outputs)),
+                corrects: task.algorithms.correct_bias && layer.corrects,
                 lattice: &lattice,
                 nearest: &nearest,
             };
