@@ -27,7 +27,7 @@ impl Display for Shown<'_, MovedScale> {
                     "moved scale between layers at {places}{added}: the outputs are at {after}, and were at {before}"
                 )
             }
-            None if moved.pairs.is_empty() => writeln!(f, "moved no scale between layers: no layer would gain"),
+            None if moved.pairs.is_empty() => writeln!(f, "moved no scale between layers: at no place do factors help"),
             None => writeln!(
                 f,
                 "moved no scale between layers: the outputs of the model would not come closer to the float model's"
