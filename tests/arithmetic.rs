@@ -12,6 +12,7 @@ mod holes;
 mod interpolated;
 mod litert;
 mod masks;
+mod migrated;
 mod numbers;
 mod other_ways;
 mod outputs;

@@ -20,6 +20,8 @@ const ALL: Algorithms = Algorithms {
     round: true,
     repair: true,
     ranges: true,
+    smooth: false,
+    equalize: false,
 };
 
 /// Two convolutions, of which the second one reads what the first one makes, and a matrix product.

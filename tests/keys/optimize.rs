@@ -22,6 +22,8 @@ const LABELLED: &[&str] = &[
 pub(super) const CASES: &[Case] = &[
     case("optimize.preset", Bits, &["optimize.preset='thorough'"]),
     case("optimize.ranges", Report, &["optimize.ranges=true"]),
+    case("optimize.smooth", Report, &["optimize.smooth=true"]),
+    case("optimize.equalize", Report, &["optimize.equalize=true"]),
     case("optimize.correct_bias", Bits, &["optimize.correct_bias=true"]),
     given(
         "optimize.round",

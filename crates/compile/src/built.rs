@@ -13,7 +13,7 @@ use strait_lower::Fusion;
 use strait_quantize::{annotate::Findings, observe::Samples};
 use strait_target::{Target, spec::Nearness};
 
-use crate::{OptimisedModel, OwnGrids, Quantized, Shares, quantize::FirstTurn};
+use crate::{MigratedCopy, OptimisedModel, OwnGrids, Quantized, Shares, quantize::FirstTurn};
 
 /// The integer model for one target.
 #[derive(Debug)]
@@ -49,6 +49,18 @@ pub struct Built {
 }
 
 impl Built {
+    /// The float model from which the integer model was made: the module that was compiled, or the copy of it in which scale
+    /// was moved between layers. Both compute the same, except for the rounding of floats, but values of the copy can be divided
+    /// by factors, and the copy can have further multiplications.
+    pub fn float<'a>(&'a self, compiled: &'a Module) -> &'a Module {
+        self.migrated().map_or(compiled, |copy| &copy.float)
+    }
+
+    /// The copy of the float model in which scale was moved between layers, if there is one.
+    pub fn migrated(&self) -> Option<&MigratedCopy> {
+        self.optimised.as_ref()?.migration.as_ref()?.copy.as_ref()
+    }
+
     /// The module with the bodies of control flow inlined in both graphs.
     pub fn open(&self) -> &Module {
         self.open.as_ref().unwrap_or(&self.module)

@@ -6,9 +6,10 @@ use strait_quantize::{ObserveError, observe::Samples};
 use strait_target::spec::Observer;
 
 use crate::{
-    CompileError, Quantized, Task, Watch,
+    CompileError, MigratedModel, Quantized, Task, Watch, migrate,
     quantize::quantize_from,
     ranges::{self, ChosenRanges},
+    task::Optimising,
 };
 
 /// What an optimisation has chosen for a model.
@@ -20,6 +21,8 @@ pub struct OptimisedModel {
     pub weights: Option<Observer>,
     /// The codes and biases.
     pub layers: Optimised,
+    /// The scale that was moved between layers. `None` if it was not tried.
+    pub migration: Option<MigratedModel>,
 }
 
 /// Optimises a quantized model, if the task asks for it. Placing and annotation run again with the parameters that were
@@ -54,9 +57,33 @@ pub(crate) fn optimise(
         };
         return Ok((plain, Some(chosen)));
     }
+    if !how.algorithms.smooth && !how.algorithms.equalize {
+        return parameters(task, &how, plain, watch);
+    }
+    let (model, quantized) = migrate::choose(task, &how, &plain, watch)?;
+    let (quantized, mut chosen) = match (&model.copy, quantized) {
+        (Some(copy), Some(quantized)) => {
+            let (mut made, chosen) = parameters(&copy.task(task), &how, quantized, watch)?;
+            // A revision starts from the model itself.
+            made.first = plain.first;
+            (made, chosen)
+        }
+        _ => parameters(task, &how, plain, watch)?,
+    };
+    chosen.get_or_insert_default().migration = Some(model);
+    Ok((quantized, chosen))
+}
+
+/// Chooses ranges, codes and biases.
+fn parameters(
+    task: &Task<'_>,
+    how: &Optimising<'_>,
+    plain: Quantized,
+    watch: &dyn Watch,
+) -> Result<(Quantized, Option<OptimisedModel>), CompileError> {
     let (mut resolved, mut plain, mut chosen) = (task.resolved.clone(), plain, OptimisedModel::default());
     if how.algorithms.ranges {
-        let ranges = ranges::choose(task, &how, plain, watch)?;
+        let ranges = ranges::choose(task, how, plain, watch)?;
         (resolved.settings, plain, chosen.ranges) = (ranges.settings, ranges.quantized, ranges.chosen);
     }
     let task = &Task {

@@ -32,6 +32,14 @@ pub struct Optimize {
     /// values together and then for single values. The observer of `[calibration]` is the first candidate. What a rule sets for a
     /// value stays.
     pub ranges: Option<bool>,
+    /// Moves scale between the weights of neighbouring layers, one channel at a time (cross-layer equalization): through ReLU,
+    /// leaky ReLU, pools, additions and layers with one channel in each group. What the float model computes does not change.
+    pub equalize: Option<bool>,
+    /// Moves scale between the activations and the weights of matrix products, one channel at a time (SmoothQuant). A normalization,
+    /// a multiplication or a layer in front of them takes up the factors. If nothing can, but the activations are real numbers
+    /// there in the integer model, a multiplication is added in front of the products, or behind a layer. What the float model
+    /// computes does not change.
+    pub smooth: Option<bool>,
     /// Rounds the weights of each output together, so that their errors compensate each other on the samples. This is GPTQ, the
     /// nearest-plane algorithm on the second moments of the layer's inputs. It also tries weights that were first fitted to the
     /// results of the float model.
@@ -78,8 +86,11 @@ impl Optimize {
             round,
             repair: round,
             ranges: self.ranges.unwrap_or(thorough),
+            smooth: self.smooth.unwrap_or(thorough),
+            equalize: self.equalize.unwrap_or(thorough),
         };
-        (algorithms.correct_bias || algorithms.round || algorithms.ranges).then_some(algorithms)
+        let moves = algorithms.smooth || algorithms.equalize;
+        (algorithms.correct_bias || algorithms.round || algorithms.ranges || moves).then_some(algorithms)
     }
 
     /// The algorithms that run with `preset = "thorough"`.

@@ -72,6 +72,20 @@ impl Module {
         DataId::new(self.data.len() - 1)
     }
 
+    /// Gives a constant of the pool other numbers. Everything that reads the constant then reads these numbers. Returns false,
+    /// and changes nothing, if the type or the shape would be another one.
+    pub fn replace_data(&mut self, id: DataId, tensor: TensorData) -> bool {
+        let Some(old) = self.data.get_mut(id.index()) else {
+            return false;
+        };
+        let fits = old.tensor_type() == tensor.tensor_type();
+        if fits {
+            *old = tensor;
+            self.unrounded.remove(&id);
+        }
+        fits
+    }
+
     /// Returns a constant of the pool.
     pub fn data(&self, id: DataId) -> Option<&TensorData> {
         self.data.get(id.index())

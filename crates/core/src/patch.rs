@@ -74,6 +74,8 @@ pub struct Patch {
     /// replaced value or the replacement is an input or a constant; the replacement is an output; or only the
     /// replacement has a name from the model.
     pub replace: Vec<(ValueId, Source)>,
+    /// Pairs of an operand of an existing node and the value that it reads instead. Both values must have the same type.
+    pub redirect: Vec<(Use, Source)>,
     /// Pairs of a value that the patch removes and another value with the same elements in another order. If only the
     /// removed value has a name from the model, the other value takes over that name.
     pub rename: Vec<(ValueId, Source)>,
@@ -187,6 +189,12 @@ impl Module {
                 applied.touched.extend(g.replace(old, new, first_new, &self.names));
             }
         }
+        for (at, source) in patch.redirect {
+            if let Some(new) = g.resolve(source, &data, first_new) {
+                applied.touched.push(at.node);
+                g.redirect(at, new);
+            }
+        }
         for id in &patch.remove {
             // The producers of removed nodes have lost a user. So rules look at these producers again: a producer may
             // now be unused, or may be merged into its only user.
@@ -281,6 +289,19 @@ impl Module {
                 });
             }
             replaced.insert(old);
+        }
+        for &(at, source) in &patch.redirect {
+            let read = g.node(at.node).and_then(|node| node.input(at.operand.into()));
+            let old = read.ok_or_else(|| missing(&at.node))?;
+            let from = g.value(old).ok_or_else(|| missing(&old))?.ty.clone();
+            let to = type_of(&types, source)?;
+            if !takes_the_place(&to, &from, &mut known) {
+                return Err(PatchError::Replaced {
+                    value: old,
+                    from: Box::new(from),
+                    to: Box::new(to),
+                });
+            }
         }
         let removed: BTreeSet<NodeId> = patch.remove.iter().copied().collect();
         // A value that new nodes read, or that replaces another value, must not be removed.

@@ -20,6 +20,7 @@ mod algebra;
 mod error;
 mod fidelity;
 mod layer;
+mod migrate;
 mod sequence;
 
 /// The least number of samples from which something is chosen.
@@ -28,4 +29,5 @@ pub const LEAST_SAMPLES: usize = fidelity::HELD;
 pub use error::Error;
 pub use fidelity::{Fidelity, is_closer, is_gain, mean};
 pub use layer::candidates::{Algorithms, Choice};
+pub use migrate::{Balance, Cut, Migrated, MigrationTask, Pair, Plan as Migration, Rule, plan as migrate};
 pub use sequence::{LayerOutcome, Optimised, Task, Untouched, layers, optimise};

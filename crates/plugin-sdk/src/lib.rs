@@ -35,8 +35,8 @@ mod export;
 pub mod library;
 
 pub use strait_core::Counts;
+pub use strait_target::{Balanced, Emission, FusionSite, Joined, Observing, OptionValue, Options, Recorded, Sink};
 pub use strait_target::{Candidate, Decision, FormKernel, Make, Prepare, TableTarget, Target, TargetFactory};
-pub use strait_target::{Emission, FusionSite, Joined, Observing, OptionValue, Options, Recorded, Sink};
 pub use strait_target::{TargetError, TargetSpec, inventory};
 
 /// For targets that understand the settings of a vendor's own quantization tool.

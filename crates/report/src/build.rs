@@ -47,7 +47,7 @@ pub fn of_built(
 ) -> Report {
     let report = build(Material {
         spec,
-        canonical,
+        canonical: built.float(canonical),
         integer: built.open(),
         fusion: &built.fusion,
         origins: &built.origins,
@@ -56,6 +56,10 @@ pub fn of_built(
         rewrites,
     });
     Report {
+        size: Size {
+            float_bytes: derived::parameter_bytes(canonical),
+            ..report.size
+        },
         own_model: built.own_model,
         optimized: built
             .optimised

@@ -15,6 +15,7 @@ mod file_operators;
 mod fusions;
 mod grounds;
 mod lints;
+mod migrated;
 mod nearness;
 mod optimized;
 mod precision;
@@ -22,6 +23,7 @@ mod rules;
 mod sanity;
 #[cfg(feature = "schema")]
 mod schema;
+mod untouched;
 
 use std::{
     collections::BTreeMap,
@@ -47,13 +49,15 @@ pub use evidence::{Counts, EvidenceReport, Ground, claim};
 pub use file_operators::{FileOperators, OnCpu};
 pub use fusions::{FiredReport, Fusions, MergedReport, Miss, RefusedReport, RowReport};
 pub use lints::{Lint, PartLoss, RangeLoss, RequantizedBy, Taken};
+pub use migrated::{MovedScale, ScalePair};
 pub use nearness::{Distance, FreeIntegers, FromScales};
-pub use optimized::{CandidateError, Optimized, OptimizedLayer, OptimizedRange, OptimizedRanges, UntouchedLayer};
+pub use optimized::{CandidateError, Optimized, OptimizedLayer, OptimizedRange, OptimizedRanges};
 pub use precision::{LossLimit, MixedPrecision, PrecisionStep};
 pub use rules::{KeyReport, Otherwise, RuleReport};
 pub use sanity::{ErrorJump, Fault, Remedy, Sanity, SanityOutput, Unjudged};
 #[cfg(feature = "schema")]
 pub use schema::{analysis_schema, json_schema};
+pub use untouched::UntouchedLayer;
 
 /// Name of the report's file in an artifact.
 pub const REPORT_FILE: &str = "report.json";

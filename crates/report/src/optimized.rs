@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 use strait_compile::{Choice, OptimisedModel};
 use strait_core::{Module, NodeId};
 
+use crate::migrated::{MovedScale, moved_scale};
+use crate::untouched::UntouchedLayer;
+
 /// What the algorithms of `[optimize]` have done.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -11,6 +14,10 @@ use strait_core::{Module, NodeId};
 pub struct Optimized {
     /// The ranges of activations that were chosen. `null` if no ranges were chosen.
     pub ranges: Option<OptimizedRanges>,
+    /// The scale that was moved between layers. `null` if no algorithm that moves scale was asked for.
+    pub moved: Option<MovedScale>,
+    /// The observer of the ranges of weights, if it is another one than the configuration's.
+    pub weights: Option<String>,
     /// The layers for which codes or biases could be chosen, in the order of the graph.
     pub layers: Vec<OptimizedLayer>,
     /// The other layers whose weights have codes, each with the reason why nothing was chosen.
@@ -67,17 +74,6 @@ pub struct CandidateError {
     pub error: f64,
 }
 
-/// A layer for which nothing was chosen.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct UntouchedLayer {
-    /// The layer of the canonical model.
-    pub layer: String,
-    /// Why nothing was chosen.
-    pub reason: String,
-}
-
 impl Optimized {
     /// The number of layers with this choice.
     pub fn count(&self, choice: Choice) -> usize {
@@ -105,6 +101,8 @@ pub(super) fn optimized(canonical: &Module, optimised: &OptimisedModel) -> Optim
                 })
                 .collect(),
         }),
+        weights: optimised.weights.map(|observer| observer.name().to_owned()),
+        moved: optimised.migration.as_ref().map(|model| moved_scale(canonical, model)),
         layers: (order.iter())
             .filter_map(|id| Some((id, layers.layers.get(id)?)))
             .map(|(&id, outcome)| OptimizedLayer {

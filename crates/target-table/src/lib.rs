@@ -23,4 +23,4 @@ pub use inventory;
 pub use registry::{Entry, LibraryOrigin, Make, Origin, Registry, RegistryError, TargetFactory, read_table};
 pub use spec::{OptionValue, Options, Table, TableError, TargetSpec};
 pub use table_target::{FormKernel, Prepare, TableTarget};
-pub use target::{Decision, Emission, FusionSite, Joined, Observing, Recorded, Sink, Target, TargetError};
+pub use target::{Balanced, Decision, Emission, FusionSite, Joined, Observing, Recorded, Sink, Target, TargetError};

@@ -154,6 +154,18 @@ pub struct Emission<'a> {
     /// The convolutions that were made from several layers of the source model, or in which several channels together
     /// stand for one output of a layer. They are sorted by name.
     pub joined: &'a [(String, Joined)],
+    /// The layers whose channels were divided by factors, sorted by name.
+    pub balance: &'a [(String, Balanced)],
+}
+
+/// Factors that moved scale between the activations and the weights of a layer. The layer of the source model computes
+/// W·x + b. The compiled layer computes (W·diag(input)·diag(output)⁻¹)·(x/input) + b/output, with one factor for each channel.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Balanced {
+    /// The factors by which what the layer reads is divided. The list is empty if all of them are 1.
+    pub input: Vec<f32>,
+    /// The factors by which its outputs are divided. The list is empty if all of them are 1.
+    pub output: Vec<f32>,
 }
 
 /// The layers of the source model that a convolution was made from.
@@ -186,6 +198,7 @@ impl<'a> Emission<'a> {
             fuses: true,
             unfused: &[],
             joined: &[],
+            balance: &[],
         }
     }
 
@@ -217,6 +230,17 @@ impl<'a> Emission<'a> {
     #[must_use]
     pub fn with_joined(self, joined: &'a [(String, Joined)]) -> Emission<'a> {
         Emission { joined, ..self }
+    }
+
+    /// Sets the layers whose channels were divided by factors.
+    #[must_use]
+    pub fn with_balance(self, balance: &'a [(String, Balanced)]) -> Emission<'a> {
+        Emission { balance, ..self }
+    }
+
+    /// The factors of a layer. `None` if all of them are 1.
+    pub fn balance(&self, layer: &str) -> Option<&'a Balanced> {
+        named(self.balance, layer)
     }
 
     /// The layers that a convolution was made from, if its channels are not exactly the outputs of one layer.

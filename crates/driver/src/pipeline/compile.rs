@@ -138,7 +138,7 @@ fn for_target(
     let integer = before.reference.as_ref().map(|reference| {
         let integer = integer_side(&lowered.built, &loops, session)?;
         let subject = sanity::Subject {
-            canonical: job.canonical,
+            canonical: lowered.built.float(job.canonical),
             bodies: &ready.bodies,
             annotated: &lowered.built.annotated,
             spec: target.spec(),
@@ -254,7 +254,7 @@ fn costly(
         &lowered.built,
         &Adapter(&job.ready.samples),
         (FEW, NAMED),
-        job.canonical,
+        lowered.built.float(job.canonical),
         (session, job.id()),
     ) {
         Err(Stop::Found(_)) => Ok(Vec::new()),

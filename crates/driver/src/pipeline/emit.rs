@@ -5,12 +5,13 @@ use std::{borrow::Cow, collections::BTreeMap, path::Path};
 use strait_compile::{CompileError, check_invariants};
 use strait_container::ArtifactWriter;
 use strait_core::{
-    ConfigId, Counts, Elem, GraphId, Module, PassError, Port, Reason, ReasonCode, Rewritten, Rule, RuleSet, Term,
+    ConfigId, Counts, Elem, GraphId, Module, NodeId, PassError, Port, Reason, ReasonCode, Rewritten, Rule, RuleSet,
+    Term,
 };
 use strait_lower::{FreeBatch, OneSample, Parameters, Signs, free_batch};
 use strait_quantize::{Settings, annotate::RangeFrom};
 use strait_rewrite::rules::relu6_to_relu::{self, Saturation, saturations};
-use strait_target::{Emission, Observing, Sink, TargetError, TargetSpec, spec::Format};
+use strait_target::{Balanced, Emission, Observing, Sink, TargetError, TargetSpec, spec::Format};
 
 use crate::{
     config::{KeyPath, Loaded, types::QdqActivations},
@@ -405,13 +406,28 @@ fn package(
     let model = file.file_stem().map(|name| name.to_string_lossy()).unwrap_or_default();
     let observer = lowered.settings.default.observer.observer;
     let kept: Vec<&str> = job.ready.switches.0.kept.iter().map(String::as_str).collect();
+    let balance = balance(job, lowered);
     let emission = Emission::new(&module, &model)
         .with_rules(&rules)
         .with_observer(observer.name())
         .with_observing(observing)
         .with_joined(&joined)
+        .with_balance(&balance)
         .with_fusions(!job.ready.switches.0.no_fusion, &kept);
     job.target.emit_all(&emission, sink)
+}
+
+/// The layers whose channels were divided by factors, by name.
+fn balance(job: &Job<'_>, lowered: &Lowered) -> Vec<(String, Balanced)> {
+    let graph = job.canonical.main();
+    let of = |(id, own): (&NodeId, &strait_compile::Balance)| {
+        let name = job.canonical.name(graph.node(*id)?.name).to_owned();
+        let [input, output] = [&own.input, &own.output].map(Clone::clone);
+        Some((name, Balanced { input, output }))
+    };
+    let copy = lowered.built.migrated();
+    let found: BTreeMap<String, Balanced> = copy.iter().flat_map(|copy| &copy.balance).filter_map(of).collect();
+    found.into_iter().collect()
 }
 
 /// For each layer, by name, how the range of its activations was found.

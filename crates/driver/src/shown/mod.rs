@@ -5,6 +5,7 @@ mod analysis;
 mod details;
 mod fusions;
 mod grouped;
+mod migrated;
 mod mixed;
 mod nearness;
 mod optimized;

@@ -13,8 +13,14 @@ use super::Shown;
 impl Display for Shown<'_, Optimized> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Shown(optimized) = self;
+        if let Some(moved) = &optimized.moved {
+            write!(f, "{}", Shown(moved))?;
+        }
         if let Some(ranges) = &optimized.ranges {
             write!(f, "{}", Shown(ranges))?;
+        }
+        if let Some(observer) = &optimized.weights {
+            writeln!(f, "ranges of weights by the observer {observer}")?;
         }
         let done = [
             (Choice::Repair, "fitted and rounded together"),

@@ -33,6 +33,10 @@ pub struct Algorithms {
     pub repair: bool,
     /// The ranges of activations may be chosen by the error at the outputs.
     pub ranges: bool,
+    /// Scale may move between the activations and the weights of matrix products.
+    pub smooth: bool,
+    /// Scale may move between the weights of neighbouring layers.
+    pub equalize: bool,
 }
 
 /// One layer, or one group of a convolution.

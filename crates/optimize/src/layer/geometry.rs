@@ -99,6 +99,18 @@ impl Geometry {
         }
     }
 
+    /// For each input of an output of a group, the channel that it belongs to.
+    pub(crate) fn channels_of_inputs(&self, group: usize) -> Vec<usize> {
+        match self {
+            Geometry::Rows { channels, .. } => (0..channels[1]).collect(),
+            Geometry::Window { channels, kernel, .. } => {
+                let taps = kernel.iter().product::<usize>().max(1);
+                let first = group * channels[1];
+                (0..self.width()).map(|input| first + input / taps).collect()
+            }
+        }
+    }
+
     /// The number of positions of a result with this shape.
     pub(crate) fn positions(&self, result: &[usize]) -> usize {
         match self {

@@ -28,7 +28,7 @@ pub(crate) fn write(emission: &Emission<'_>, sink: &mut dyn Sink) -> Result<(), 
     // The first graph is the lowered one, in which every step is a node of its own.
     let graph = module.graphs.first().unwrap_or(module.main());
     let (deploy, layers, floats) = Walk::new(module, graph, deploy::Deploy).run()?;
-    let layers = record::of_model(layers, emission);
+    let layers = record::of_model(record::balanced(layers, emission), emission);
     let (fake, ..) = Walk::new(module, graph, fake_quant::FakeQuant).run()?;
     let prefix = prefix(emission.model);
     sink.graph(&format!("{prefix}_deploy_model.onnx"), ONNX, &deploy)?;

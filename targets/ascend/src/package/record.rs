@@ -31,6 +31,9 @@ pub(super) fn text(layers: &[Layer]) -> String {
         for _ in scales {
             line(format_args!("    offset_w: 0"));
         }
+        for factor in &layer.balance {
+            line(format_args!("    tensor_balance_factor: {factor}"));
+        }
         // The scales of weights are for the layer's weights after other layers were folded into them.
         line(format_args!("    skip_fusion: {}", !layer.folded));
         line(format_args!("    is_tensor_quantize: {}", layer.operand > 0));
@@ -45,6 +48,34 @@ pub(super) fn text(layers: &[Layer]) -> String {
     text
 }
 
+/// Describes the layers of the source model, whose channels are not divided by factors. As in AMCT, a tool that reads the
+/// record divides what a layer reads by its balance factors, and multiplies the weights by them. A record has no factors for
+/// outputs, but the scales of weights can be different for each output: the weights of the compiled layer are W/t with the
+/// scale s, so those of the layer in the source model, W, have the scale s·t.
+pub(super) fn balanced(layers: Vec<Layer>, emission: &Emission<'_>) -> Vec<Layer> {
+    let of = |mut layer: Layer| {
+        let Some(balance) = emission.balance(&layer.name).filter(|_| layer.operand == 0) else {
+            return layer;
+        };
+        layer.balance.clone_from(&balance.input);
+        if let Some(scales) = layer
+            .weights
+            .as_ref()
+            .map(Per::values)
+            .filter(|_| !balance.output.is_empty())
+        {
+            let outputs = balance.output.iter().enumerate();
+            let scale = |(output, factor): (usize, &f32)| {
+                let own = scales.get(output).or(scales.first());
+                own.map_or(*factor, |scale| scale * factor)
+            };
+            layer.weights = Some(Per::Channel(outputs.map(scale).collect()));
+        }
+        layer
+    };
+    layers.into_iter().map(of).collect()
+}
+
 /// Splits each convolution that was joined from several layers into the layers of the source model again. Each of these
 /// layers has one weight scale for each of its outputs.
 pub(super) fn of_model(layers: Vec<Layer>, emission: &Emission<'_>) -> Vec<Layer> {
@@ -52,6 +83,8 @@ pub(super) fn of_model(layers: Vec<Layer>, emission: &Emission<'_>) -> Vec<Layer
         None => vec![layer],
         Some(joined) => {
             let each = joined.each.get() as usize;
+            let parts = layer.balance.len() / joined.layers.len().max(1);
+            let mut inputs = layer.balance.chunks(parts.max(1));
             let mut outputs = layer.weights.as_ref().map(Per::values).unwrap_or_default().chunks(each);
             let mut part = |(name, count): &(String, u64)| {
                 let weights = match &layer.weights {
@@ -64,6 +97,7 @@ pub(super) fn of_model(layers: Vec<Layer>, emission: &Emission<'_>) -> Vec<Layer
                 Layer {
                     name: name.clone(),
                     weights,
+                    balance: inputs.next().unwrap_or_default().to_vec(),
                     ..layer.clone()
                 }
             };

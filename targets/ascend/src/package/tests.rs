@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use strait_core::text::{PrintOptions, parse, print};
 use strait_plugin_sdk::graph::Module;
-use strait_plugin_sdk::{Counts, Observing};
+use strait_plugin_sdk::{Balanced, Counts, Observing};
 
 use crate::record::grids;
 
@@ -299,4 +299,30 @@ fn the_name_of_the_model_becomes_one_of_a_file() {
     ] {
         assert_eq!(prefix(model), expected);
     }
+}
+
+#[test]
+fn a_record_holds_the_factors_of_layers() {
+    let (module, mut files) = (parse(TEXT).unwrap(), Files::default());
+    let balanced = Balanced {
+        input: vec![4.0],
+        output: vec![2.0, 0.5],
+    };
+    let balance = [("a".to_owned(), balanced)];
+    write(&Emission::new(&module, "net").with_balance(&balance), &mut files).unwrap();
+    let record = &files.0["record.txt"];
+    let a = record
+        .split("record {")
+        .find(|entry| entry.contains("key: \"a\""))
+        .unwrap();
+    assert!(a.contains("tensor_balance_factor: 4\n"), "{a}");
+    // The layer of the source model has W = t · (W / t), with the scales 0.5 · 2 and 0.25 · 0.5.
+    assert!(a.contains("scale_w: 1\n") && a.contains("scale_w: 0.125\n"), "{a}");
+    assert_eq!(record.matches("tensor_balance_factor").count(), 1);
+    // Strait does not divide by the factors of a record.
+    let error = grids(record).err().unwrap().to_string();
+    assert!(
+        error.contains("weights and activations are not balanced here"),
+        "{error}"
+    );
 }

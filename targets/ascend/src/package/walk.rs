@@ -44,6 +44,8 @@ pub(super) struct Layer {
     pub(super) folded: bool,
     /// Index of the operand that `grid` is for. It is 0, or 1 for the second operand of a product of two activations.
     pub(super) operand: usize,
+    /// The factors by which the channels of the input are divided. Empty if all of them are 1.
+    pub(super) balance: Vec<f32>,
 }
 
 /// One of the two graphs that AMCT writes: the deploy model or the fake-quantized model.
@@ -103,6 +105,7 @@ impl Layer {
             weights: None,
             folded: false,
             operand: 0,
+            balance: Vec::new(),
         }
     }
 }

@@ -92,7 +92,7 @@ pub fn analyze(
     let loops = TargetLoops(target.clone());
     let integer = integer_side(&lowered.built, &loops, session)?;
     let subject = sanity::Subject {
-        canonical: job.canonical,
+        canonical: lowered.built.float(job.canonical),
         bodies: &ready.bodies,
         annotated: &lowered.built.annotated,
         spec,
@@ -109,7 +109,7 @@ pub fn analyze(
     let single = singles(&apart, &groups, (session, &id))?;
     let entire = reference.errors(&subject, samples, session)?;
     let analysed = Analysed {
-        canonical: job.canonical,
+        canonical: lowered.built.float(job.canonical),
         built: &lowered.built,
         observation: job.observation,
         spec,
