@@ -105,16 +105,16 @@ mod tests {
             candidate(1.0, 10.0, 0.5),
             candidate(4.0, 1.0, 0.1),
             candidate(0.0, 1.0, 0.0),
-            candidate(4.0, 10.0, 0.3),
+            candidate(4.0, 10.0, 0.6),
             candidate(4.0, 1.0, 0.1),
         ];
         let all = Candidates(&all);
         let order = all.order();
         assert_eq!(order, [1, 4, 3, 0]);
-        // The third one does not fit, the last one neither; the budget is exact.
+        // One that does not fit is left out, and a smaller one behind it is not.
         assert_eq!(all.within(&order, 0.2), [1, 4]);
         assert_eq!(all.within(&order, 0.7), [1, 4, 0]);
-        assert_eq!(all.within(&order, 1.0), order);
+        assert_eq!(all.within(&order, 1.3), order);
     }
 
     #[test]

@@ -33,6 +33,12 @@ const REASON: &str = "found by optimize.accuracy_drop";
 /// With algorithms that choose codes, a trial takes long. At most so many of them follow the trials without algorithms.
 const THOROUGH_TRIALS: usize = 3;
 
+/// Units that take at least this part of the multiply-adds are tried to be left out again, at most [`LEFT_OUT`] of them.
+const MUCH: f64 = 0.005;
+
+/// See [`MUCH`].
+const LEFT_OUT: usize = 4;
+
 /// Searches for the rules with which the metric holds.
 ///
 /// # Errors
@@ -166,19 +172,52 @@ impl Search<'_> {
             });
         }
         let count = found.count.unwrap_or(chosen.len());
-        let steps = found.measured.iter().filter(|(at, _)| *at <= count);
-        let (mut from, mut loss) = (0, before[1]);
-        for &(to, after) in steps.filter(|(at, _)| *at > 0) {
-            let own = &chosen[from..to];
-            let toml = ranked.rule(own, REASON, self.trials);
-            let step = self
-                .trials
-                .step((&self.rules, toml.clone()), ranked.layers(own), after)?;
-            self.rules += &toml;
-            self.steps.push(step);
+        let mut loss = before[1];
+        let (kept, left) = match found.measured.iter().find(|(at, _)| found.count == Some(*at)) {
+            Some(&(_, loss)) if self.algorithms == self.trials.job.algorithms => {
+                self.needed(&ranked, &chosen[..count], loss)?
+            }
+            _ => (chosen[..count].to_vec(), loss),
+        };
+        if kept.len() < count {
+            self.add(&ranked, &kept, left)?;
+            return Ok(left);
+        }
+        let mut from = 0;
+        for &(to, after) in found.measured.iter().filter(|(at, _)| (1..=count).contains(at)) {
+            self.add(&ranked, &chosen[from..to], after)?;
             (from, loss) = (to, after);
         }
         Ok(loss)
+    }
+
+    /// Adds a step, which leads to the loss.
+    fn add(&mut self, ranked: &Ranked, units: &[usize], loss: f64) -> Result<(), Stop> {
+        let toml = ranked.rule(units, REASON, self.trials);
+        let before = (self.rules.as_str(), toml.clone());
+        let step = self.trials.step(before, ranked.layers(units), loss)?;
+        self.steps.push(step);
+        self.rules += &toml;
+        Ok(())
+    }
+
+    /// Leaves out units that take much of the multiply-adds, as long as the limit holds without them. The sum of noises is only
+    /// an estimate: together with those after it, a unit may be needless. Returns the units that are left, and the loss.
+    fn needed(&mut self, ranked: &Ranked, chosen: &[usize], loss: f64) -> Result<(Vec<usize>, f64), Stop> {
+        let (mut kept, mut loss) = (chosen.to_vec(), loss);
+        let share = |at: &usize| ranked.share(std::slice::from_ref(at));
+        let mut large: Vec<usize> = chosen.iter().copied().filter(|at| share(at) >= MUCH).collect();
+        large.sort_by(|one, other| share(other).total_cmp(&share(one)).then(one.cmp(other)));
+        for at in large.into_iter().take(LEFT_OUT) {
+            let others: Vec<usize> = kept.iter().copied().filter(|&other| other != at).collect();
+            let rules = self.rules.clone() + &ranked.rule(&others, REASON, self.trials);
+            let what = format!("with {}", ranked.told(&others));
+            let after = self.loss(&rules, self.algorithms, &what)?;
+            if self.holds(after) {
+                (kept, loss) = (others, after);
+            }
+        }
+        Ok((kept, loss))
     }
 
     /// Finds how many of the chosen units are enough. Trials without the algorithms of the search take less time, so they
