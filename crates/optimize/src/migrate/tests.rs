@@ -244,7 +244,7 @@ fn a_second_normalization_leaves_the_first_one_as_it_is() {
     let walk = Walk::new(&block, &BTreeSet::from([beside]));
     let classes = seams(&walk).into_iter().flat_map(|seam| seam.classes);
     let made = apply(&block, &walk, &classes.map(|class| (class, 4.0)).collect()).unwrap();
-    let (second, result) = made.inserted[&beside];
+    let (_, result) = made.inserted[&beside];
     let graph = made.module.main();
     let [first, second] = [value(&block, "m"), result].map(|value| graph.producer(value).unwrap().1);
     assert_eq!(first.op, second.op);
