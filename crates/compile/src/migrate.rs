@@ -211,7 +211,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Tries all pairs together and each kind of pairs alone, and then adds the other kinds to the best of these.
+    /// Tries all pairs together and each kind of pairs alone, and then adds the other kinds to the best of these. If none of this
+    /// helps, tries the half and the quarter of the pairs that help their layers most.
     fn run(&mut self, allowed: &BTreeSet<usize>) -> Result<(), CompileError> {
         let mut kinds: BTreeMap<u8, BTreeSet<usize>> = BTreeMap::new();
         for &at in allowed {
@@ -228,6 +229,17 @@ impl Search<'_> {
                 if all != kept && all != *own && all != *allowed {
                     self.judge(all)?;
                 }
+            }
+        }
+        let gain = |&at: &usize| {
+            let [before, after] = self.found.pairs[at].errors;
+            (before / after.max(f64::MIN_POSITIVE)).ln()
+        };
+        let mut order: Vec<usize> = allowed.iter().copied().collect();
+        order.sort_by(|one, other| gain(other).total_cmp(&gain(one)).then(one.cmp(other)));
+        for part in [2, 4] {
+            if self.best.is_none() && order.len() >= part {
+                self.judge(order[..order.len() / part].iter().copied().collect())?;
             }
         }
         Ok(())

@@ -38,6 +38,9 @@ const STRENGTHS: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 /// No factor is larger, and none is smaller than the reciprocal.
 const MOST: f64 = 1024.0;
 
+/// The error of the layers has to fall by this part if a node is put in.
+const LEAST_OF_NODES: f64 = 0.2;
+
 /// Factors that were chosen for a seam.
 #[derive(Clone, Debug)]
 pub(crate) struct Chosen {
@@ -89,13 +92,14 @@ impl Choice<'_> {
             }
         }
         let (rule, factors, after) = best.ok_or("no channel of it has numbers other than zero")?;
-        match is_gain(&before, &after) {
+        let is_worth_a_node = seam.cut.is_none() || mean(&after) < (1.0 - LEAST_OF_NODES) * mean(&before);
+        match is_gain(&before, &after) && is_worth_a_node {
             true => Ok(Chosen {
                 rule,
                 factors,
                 errors: [mean(&before), mean(&after)],
             }),
-            false => Err("factors bring the results of its layers no closer to the float model's".to_owned()),
+            false => Err("factors bring the results of its layers not clearly closer to the float model's".to_owned()),
         }
     }
 

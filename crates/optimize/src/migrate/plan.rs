@@ -220,14 +220,10 @@ fn layer(float: &Module, id: NodeId) -> Option<Watched> {
 
 /// The axis of the channels of what a layer reads or makes.
 fn own_axis(graph: &Graph, id: NodeId, value: ValueId) -> Option<usize> {
-    let rank = graph.value(value)?.ty.shape.len();
-    graph
-        .node(id)?
-        .op
-        .term()
-        .eq(&Term::Gemm)
-        .then(|| rank.checked_sub(1))
-        .unwrap_or(Some(1))
+    match graph.node(id)?.op.term() {
+        Term::Gemm => graph.value(value)?.ty.shape.len().checked_sub(1),
+        _ => Some(1),
+    }
 }
 
 /// True if a value comes from a normalization with constants that have one number for each channel, and layers are not its only
