@@ -54,11 +54,11 @@ impl Display for Shown<'_, MixedPrecision> {
             let shares: String = shares
                 .map(|(share, place)| format!(", {:.1} % of the multiply-adds {place}", 100.0 * share))
                 .collect();
-            writeln!(
-                f,
-                "  with this rule for {}: {effect}{shares}",
-                table::count(step.layers, "layer")
-            )?;
+            let layers = match step.layers {
+                0 => "tensors".to_owned(),
+                layers => table::count(layers, "layer"),
+            };
+            writeln!(f, "  with this rule for {layers}: {effect}{shares}")?;
             for line in step.toml.lines() {
                 writeln!(f, "    {line}")?;
             }

@@ -105,7 +105,8 @@ impl Ranked {
             Lift::Float => "in float",
         };
         let units = crate::table::count(self.order.len(), "unit");
-        let share = 100.0 * self.share(chosen);
+        // Units that run in float overlap, so the sum of their shares may be too large.
+        let share = 100.0 * self.share(chosen).min(1.0);
         format!(
             "{} of {units} {change} ({share:.1} % of the multiply-adds)",
             chosen.len()
