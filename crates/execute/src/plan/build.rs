@@ -2,6 +2,7 @@
 
 use super::{Constant, Piece, Plan, PlannedStep, Port, Shown, Source, Storage, Work};
 use crate::aligned::AlignedBytes;
+use crate::cost::operations;
 use crate::error::ExecuteError;
 use crate::join::{self, Joins};
 use crate::memory::{self, Request};
@@ -13,7 +14,7 @@ use crate::tensor::byte_count;
 use crate::{late, layout, prepare};
 use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;
-use strait_core::{DataId, Def, Dim, Graph, GraphId, Module, NodeId, TensorData, ValueId};
+use strait_core::{DataId, Def, Dim, Graph, GraphId, Module, Node, NodeId, Op, TensorData, ValueId};
 
 /// The largest size of the arena: 64 GiB. A malicious model that needs more is refused before anything is allocated.
 const LARGEST_ARENA: usize = 1 << 36;
@@ -338,6 +339,17 @@ impl<'a> Builder<'a> {
         })
     }
 
+    /// Returns the number of multiply-adds of a convolution or matrix product, and 0 for any other node.
+    fn multiply_adds(&self, node: &Node) -> u64 {
+        if !matches!(node.op, Op::Conv(_) | Op::Gemm(_) | Op::MatMul(_)) {
+            return 0;
+        }
+        let ty = |id: ValueId| self.graph.value(id).map(|value| &value.ty);
+        let operands: SmallVec<[_; 3]> = node.inputs.iter().map(|id| id.and_then(ty)).collect();
+        let results: SmallVec<[_; 1]> = node.outputs.iter().filter_map(|&id| ty(id)).collect();
+        operations(&node.op, &operands, &results)
+    }
+
     fn planned(
         &self,
         draft: Draft,
@@ -405,6 +417,7 @@ impl<'a> Builder<'a> {
         Ok(PlannedStep {
             node: node.map_or("", |n| self.module.name(n.name)).into(),
             op: node.map_or("", |n| n.op.term().name()),
+            multiply_adds: node.map_or(0, |n| self.multiply_adds(n)),
             operands: places.iter().enumerate().map(source).collect(),
             work,
             pieces,

@@ -18,6 +18,7 @@ use crate::threads::Threads;
 use crate::workspace::Workspace;
 use bytes::Bytes;
 use smallvec::SmallVec;
+use std::time::{Duration, Instant};
 use strait_core::{Elem, GraphId, Module, ValueId};
 use strait_kernels::Context;
 
@@ -34,6 +35,17 @@ pub struct Port {
     pub shape: Vec<usize>,
     /// The axes whose extent depends on data.
     pub open: Vec<usize>,
+}
+
+/// A step of a plan, as profiles show it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlanStep<'a> {
+    /// The name of the step's node. If several nodes were joined, it is the node that does most of the work.
+    pub node: &'a str,
+    /// The name of the node's op.
+    pub op: &'static str,
+    /// The number of multiply-adds, if the step is a convolution or a matrix product; 0 otherwise.
+    pub multiply_adds: u64,
 }
 
 /// A graph that is prepared to run. A plan is immutable and can be shared between threads. See the crate's
@@ -84,6 +96,7 @@ impl Constant {
 struct PlannedStep {
     node: Box<str>,
     op: &'static str,
+    multiply_adds: u64,
     work: Work,
     operands: SmallVec<[Source; 3]>,
     /// The ranges of the arena that the step uses, ascending and disjoint.
@@ -185,6 +198,31 @@ impl Plan {
         self.steps.len()
     }
 
+    /// Returns the steps, in the order in which they run.
+    pub fn steps(&self) -> impl ExactSizeIterator<Item = PlanStep<'_>> {
+        self.steps.iter().map(|step| PlanStep {
+            node: &step.node,
+            op: step.op,
+            multiply_adds: step.multiply_adds,
+        })
+    }
+
+    /// Like [`Plan::run`], and also writes how long each step took. `times` has one element for each of
+    /// [`Plan::steps`].
+    ///
+    /// # Errors
+    /// As for [`Plan::run`].
+    pub fn run_timed(
+        &self,
+        workspace: &mut Workspace,
+        inputs: &[TensorView<'_>],
+        times: &mut [Duration],
+    ) -> Result<Vec<Tensor>, ExecuteError> {
+        self.check_inputs(inputs)?;
+        let (arena, threads) = workspace.arena(self.arena_bytes)?;
+        threads.run(|| self.run_steps(arena, inputs, &mut |_, _, _| None, times))
+    }
+
     /// Runs the graph once, on the threads of the workspace.
     ///
     /// # Errors
@@ -229,7 +267,7 @@ impl Plan {
             true => replace(value, tensor),
             false => None,
         };
-        threads.run(|| self.run_steps(arena, inputs, &mut own))
+        threads.run(|| self.run_steps(arena, inputs, &mut own, &mut []))
     }
 
     /// Like [`Plan::run_observed`]. If nodes run other graphs, also calls `observe` with the values of these graphs,
@@ -249,7 +287,7 @@ impl Plan {
             observe(graph, value, tensor);
             None
         };
-        threads.run(|| self.run_steps(arena, inputs, &mut all))
+        threads.run(|| self.run_steps(arena, inputs, &mut all, &mut []))
     }
 
     /// Runs the graph once as part of the run of another graph, on the same threads.
@@ -260,7 +298,7 @@ impl Plan {
     ) -> Result<Vec<Tensor>, ExecuteError> {
         self.check_inputs(inputs)?;
         let mut arena = AlignedBytes::zeroed(self.arena_bytes);
-        self.run_steps(arena.as_mut_slice(), inputs, replace)
+        self.run_steps(arena.as_mut_slice(), inputs, replace, &mut [])
     }
 
     fn run_steps(
@@ -268,7 +306,9 @@ impl Plan {
         arena: &mut [u8],
         inputs: &[TensorView<'_>],
         replace: &mut Replace<'_>,
+        times: &mut [Duration],
     ) -> Result<Vec<Tensor>, ExecuteError> {
+        let mut times = times.iter_mut();
         let mut owned: Vec<Option<Tensor>> = vec![None; self.owned];
         for ((port, place), input) in self.inputs.iter().zip(inputs) {
             match *place {
@@ -279,12 +319,16 @@ impl Plan {
             replace(self.graph, port.value, *input);
         }
         for step in &self.steps {
+            let time = times.next().map(|time| (time, Instant::now()));
             self.run_step(step, arena, &mut owned, replace)
                 .map_err(|source| ExecuteError::Node {
                     node: step.node.to_string(),
                     op: step.op,
                     source,
                 })?;
+            if let Some((time, start)) = time {
+                *time = start.elapsed();
+            }
             for result in &step.results {
                 let made = self.view(result, arena, &owned)?;
                 if let Some(other) = replace(self.graph, result.value, made) {

@@ -62,6 +62,7 @@ pub(crate) mod in_registers;
 mod lane;
 pub(crate) mod lanes;
 mod layer_norm;
+mod limit;
 mod lookup;
 mod loops;
 mod output_tile;
@@ -82,6 +83,7 @@ pub use epilogue::{Epilogue, PerChannel, per_channel};
 pub use gemm::{Activation, GemmWeights};
 pub use in_registers::InRegisters;
 pub use layer_norm::IntegerLayerNorm;
+pub use limit::multiply_adds_per_second;
 pub use lookup::{clamp, lookup};
 
 pub use loops::{Addend, Loops};
