@@ -41,6 +41,18 @@ impl Context {
         Context { isa: S::ISA }
     }
 
+    /// Computes `out = table[input]` for the first bytes, and returns how many were computed. There are none if the
+    /// machine has no instruction for lookups, or this context does not use it.
+    pub(crate) fn permuted(self, table: &[u8; 256], input: &[u8], out: &mut [u8]) -> usize {
+        #[cfg(target_arch = "x86_64")]
+        if self.isa == Isa::Avx512 && std::arch::is_x86_feature_detected!("avx512vbmi") {
+            // SAFETY: the machine has AVX-512 and VBMI.
+            return unsafe { crate::simd::permuted(table, input, out) };
+        }
+        let _ = (table, input, out);
+        0
+    }
+
     /// Runs a job on vectors of this context's instruction set. If the instruction set has no vectors, this does
     /// nothing and returns false.
     pub(crate) fn run_on_vectors<J: VectorJob>(self, job: J) -> bool {

@@ -8,12 +8,16 @@ mod i32s;
 #[cfg(target_arch = "x86_64")]
 mod intrinsics;
 mod job;
+#[cfg(target_arch = "x86_64")]
+mod permuted;
 
 use crate::isa::Isa;
 pub(crate) use i32s::I32s;
 pub(crate) use job::Job;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use job::{with_avx2, with_avx512};
+#[cfg(target_arch = "x86_64")]
+pub(crate) use permuted::permuted;
 
 /// An instruction set that a [`Job`] is compiled for.
 pub(crate) trait Simd {

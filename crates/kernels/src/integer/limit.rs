@@ -55,6 +55,6 @@ fn tile<S: Simd, const HEIGHT: usize, const WIDTH: usize>() -> (usize, Duration)
             }
         }
     }
-    black_box(sums.map(|row| row.map(|sum| sum.to_array())));
+    black_box(sums.map(|row| row.map(Dots::to_array)));
     (REPEAT * FOURS * HEIGHT * WIDTH * 64, start.elapsed())
 }
