@@ -52,6 +52,7 @@ mod add;
 )]
 pub(crate) mod batch;
 pub(crate) mod bytes;
+mod channels_last;
 mod conv;
 mod conv_weights;
 mod depthwise;
@@ -77,6 +78,7 @@ pub(crate) mod tiles;
 
 pub use accumulators::accumulators;
 pub use batch::Batch;
+pub use channels_last::{ChannelsLast, Order, max_pool_last, reorder};
 pub use conv_weights::ConvWeights;
 pub use elementwise::Broadcast;
 pub use epilogue::{Epilogue, PerChannel, per_channel};

@@ -64,6 +64,10 @@ impl<S: Source, K: Kernel<C, S::Lanes>, const C: usize> VectorJob for TileJob<'_
         } else {
             (rows, columns)
         };
+        if across && rows > 1 {
+            // SAFETY: the caller upholds the safety contract of this method.
+            return unsafe { self.by_columns::<V>() };
+        }
         for row in 0..rows {
             let x = source.part(row * stride, columns);
             // SAFETY: tiles of different tasks do not overlap, and the borrow ends before the next row.
@@ -78,6 +82,62 @@ impl<S: Source, K: Kernel<C, S::Lanes>, const C: usize> VectorJob for TileJob<'_
                     let splat = constants.splat(first_channel + row);
                     line::<V, S, K, C>(kernel, x, out, to, bounds, || splat);
                 }
+            }
+        }
+    }
+}
+
+impl<S: Source, K: Kernel<C, S::Lanes>, const C: usize> TileJob<'_, S, K, C> {
+    /// Computes several rows of channels: up to four vectors of channels in all rows, then the next ones. So the constants
+    /// of channels are loaded once for all rows.
+    ///
+    /// # Safety
+    /// The machine must have the instruction set of the vectors `V`.
+    #[inline(always)]
+    unsafe fn by_columns<V: I32s>(&self) {
+        let Tile {
+            out,
+            bounds,
+            source,
+            stride,
+            place,
+        } = self.tile;
+        let (block, width) = (4 * V::LANES, out.bytes());
+        let mut constants = self.constants.from(place.first_channel);
+        // SAFETY: loads stay inside of the source, because only elements that exist are loaded, and stores stay inside of
+        // the bytes of each row. Tiles of different tasks do not overlap, and each borrow ends before the next row. The
+        // caller guarantees the instruction set.
+        unsafe {
+            let bounds = out.bounds::<V>(bounds);
+            let mut column = 0;
+            while column < place.columns {
+                let count = block.min(place.columns - column);
+                let vectors = count.div_ceil(V::LANES);
+                let mut of = [[V::splat(0); C]; 4];
+                of.iter_mut().take(vectors).for_each(|of| *of = constants.next());
+                for row in 0..place.rows {
+                    let x = source.part(row * stride + column, count);
+                    let to = place.bytes(width, row, column, count).as_mut_ptr();
+                    let mut four = [V::splat(0); 4];
+                    if count == block {
+                        for (i, results) in four.iter_mut().enumerate() {
+                            *results = self.kernel.lanes(&of[i], x.load(i * V::LANES));
+                        }
+                        out.store(four, bounds, |i, elements| elements.store(to.add(i * block)));
+                        continue;
+                    }
+                    for (i, results) in four.iter_mut().enumerate().take(vectors) {
+                        let left = V::LANES.min(count - i * V::LANES);
+                        *results = self.kernel.lanes(&of[i], x.load_first(i * V::LANES, left));
+                    }
+                    out.store(four, bounds, |i, elements| {
+                        elements.store_first(
+                            to.wrapping_add(i * block),
+                            (count * width).saturating_sub(i * block).min(block),
+                        );
+                    });
+                }
+                column += count;
             }
         }
     }

@@ -1,0 +1,290 @@
+//! Dense convolutions as matrix products: a row is an output position, and a panel has sixteen output channels.
+
+use super::{ChannelsLast, Line, PANEL};
+use crate::context::Context;
+use crate::error::KernelError;
+use crate::integer::{
+    loops::Loops,
+    output_tile::{Axis, OutputTile},
+};
+use crate::parallel::{Shared, threads, try_for_each};
+use crate::simd::{Dots, Job, Simd};
+use std::ops::Range;
+
+/// The largest number of output positions of a block. Its sums stay in the first-level cache.
+const BLOCK: usize = 56;
+/// The largest number of rows and of panels of a register tile.
+const ROWS: usize = 8;
+const PANELS: usize = 3;
+/// Number of columns of the buffer of sums.
+const COLUMNS: usize = PANELS * PANEL;
+
+/// The sums of a block. They are aligned so that each vector lies in one cache line.
+#[repr(align(64))]
+struct Sums([i32; BLOCK * COLUMNS]);
+
+pub(super) fn run(
+    loops: &dyn Loops,
+    cx: &Context,
+    weights: &ChannelsLast,
+    lines: &[Line],
+    batch: usize,
+    input: &[u8],
+    out: &Shared<'_, u8>,
+) -> Result<(), KernelError> {
+    let positions = weights.positions();
+    let image = input.len() / batch;
+    let panels = weights.conv.out_channels.div_ceil(PANEL);
+    let blocks = positions.div_ceil(BLOCK);
+    // If there are too few blocks for the threads, the panels are divided, too.
+    let parts = threads().div_ceil(batch * blocks).min(panels.div_ceil(PANELS));
+    let steps = (batch * positions * weights.conv.out_channels).saturating_mul(weights.conv.depth()) / 16;
+    try_for_each(batch * blocks * parts, steps, &|task| {
+        let (b, block, part) = (task / parts / blocks, task / parts % blocks, task % parts);
+        // Blocks differ by at most one position, so that no tile is much smaller than the others.
+        let first = positions * block / blocks;
+        cx.run(Block {
+            loops,
+            weights,
+            lines,
+            image: &input[b * image..(b + 1) * image],
+            first,
+            rows: positions * (block + 1) / blocks - first,
+            panels: panels * part / parts..panels * (part + 1) / parts,
+            out,
+            base: b * positions * weights.conv.out_channels,
+        })
+    })
+}
+
+/// A job that computes some panels of the outputs at some positions.
+struct Block<'a, 'b> {
+    loops: &'a dyn Loops,
+    weights: &'a ChannelsLast,
+    lines: &'a [Line],
+    image: &'a [u8],
+    /// The first position, and the number of positions.
+    first: usize,
+    rows: usize,
+    panels: Range<usize>,
+    out: &'a Shared<'b, u8>,
+    /// The index of the image's first output element.
+    base: usize,
+}
+
+impl Block<'_, '_> {
+    /// The addresses of the elements that each tap reads: `[taps][BLOCK]`.
+    fn table(&self) -> Vec<*const u8> {
+        let ChannelsLast {
+            conv,
+            output,
+            stride,
+            ref pad,
+            ..
+        } = *self.weights;
+        let [height, width] = conv.input.size;
+        let window = conv.window;
+        let [kernel_height, kernel_width] = window.kernel;
+        let mut table = vec![pad.as_ptr(); kernel_height * kernel_width * BLOCK];
+        // Axis coordinates of a tap; `None` in the padding.
+        let along = |axis: usize, at: usize, tap: usize| {
+            let start = at * window.stride[axis] + tap * window.dilation[axis];
+            start
+                .checked_sub(window.pads[axis])
+                .filter(|&at| at < conv.input.size[axis])
+        };
+        let (mut y, mut x) = (self.first / output[1], self.first % output[1]);
+        let mut row = 0;
+        while row < self.rows {
+            // The positions that are left in this row of the output.
+            let run = (output[1] - x).min(self.rows - row);
+            for ky in 0..kernel_height {
+                let Some(from) = along(0, y, ky).map(|at| at * width * stride) else {
+                    continue;
+                };
+                debug_assert!(from < height * width * stride);
+                for kx in 0..kernel_width {
+                    let to = &mut table[(ky * kernel_width + kx) * BLOCK + row..][..run];
+                    let offset = kx * window.dilation[1];
+                    let step = window.stride[1];
+                    // The positions whose tap lies in the image.
+                    let inside = |x: usize| along(1, x, kx).is_some();
+                    let skip = window.pads[1].saturating_sub(x * step + offset).div_ceil(step);
+                    let (mut low, mut high) = (skip.min(run), run);
+                    while low < high && !inside(x + low) {
+                        low += 1;
+                    }
+                    while high > low && !inside(x + high - 1) {
+                        high -= 1;
+                    }
+                    let Some(first) = along(1, x + low, kx).filter(|_| low < high) else {
+                        continue;
+                    };
+                    let elements = &self.image[from + first * stride..];
+                    assert!(
+                        elements.len() >= ((high - low - 1) * step + 1) * stride,
+                        "a tap outside its image"
+                    );
+                    for (i, to) in to[low..high].iter_mut().enumerate() {
+                        *to = elements.as_ptr().wrapping_add(i * step * stride);
+                    }
+                }
+            }
+            row += run;
+            (y, x) = (y + 1, 0);
+        }
+        table
+    }
+}
+
+impl Job for Block<'_, '_> {
+    type Output = Result<(), KernelError>;
+
+    #[inline(always)]
+    fn run<S: Simd>(self) -> Result<(), KernelError> {
+        let ChannelsLast {
+            conv,
+            stride,
+            carrier,
+            ref starts,
+            ..
+        } = *self.weights;
+        let table = self.table();
+        let taps = table.len() / BLOCK;
+        let groups = stride / 4;
+        // SAFETY: this code is compiled for `S`, and it only runs on machines that have `S`.
+        let cx = unsafe { Context::of::<S>() };
+        let mut sums = Sums([0; BLOCK * COLUMNS]);
+        let wide = if S::Dots::WIDE { PANELS } else { 1 };
+        let tall = S::Dots::ROWS.min(ROWS);
+        let count = self.panels.len().div_ceil(wide);
+        for group in 0..count {
+            // Groups of panels are as even as possible, too, and so are the tiles below.
+            let panel = self.panels.start + self.panels.len() * group / count;
+            let panels = self.panels.start + self.panels.len() * (group + 1) / count - panel;
+            let tiles = self.rows.div_ceil(tall);
+            for tile in 0..tiles {
+                let row = self.rows * tile / tiles;
+                let height = self.rows * (tile + 1) / tiles - row;
+                let tile = Tile {
+                    table: &table,
+                    lines: &self.lines[panel * taps * groups..(panel + panels) * taps * groups],
+                    starts: &starts[panel * PANEL..],
+                    groups,
+                    flip: self.weights.flip(),
+                    row,
+                    sums: &mut sums,
+                };
+                // SAFETY: this code is compiled for `S`, and it only runs on machines that have `S`. The table has taps
+                // for the rows `row..row + height`, and the lines are those of `panels` panels.
+                unsafe { tile.call::<S>(height, panels) };
+            }
+            let column = panel * PANEL;
+            let place = OutputTile {
+                out: self.out,
+                at: self.base + self.first * conv.out_channels + column,
+                row_stride: conv.out_channels,
+                rows: self.rows,
+                columns: (panels * PANEL).min(conv.out_channels - column),
+                axis: Axis::Columns,
+                first_channel: column,
+            };
+            self.loops.finish_narrow(cx, carrier, &sums.0, COLUMNS, &place)?;
+        }
+        Ok(())
+    }
+}
+
+/// A register tile.
+struct Tile<'a> {
+    table: &'a [*const u8],
+    lines: &'a [Line],
+    starts: &'a [i32],
+    /// Number of groups of four input channels.
+    groups: usize,
+    flip: u8,
+    row: usize,
+    sums: &'a mut Sums,
+}
+
+impl Tile<'_> {
+    /// Computes the tile with `height` rows and `panels` panels.
+    ///
+    /// # Safety
+    /// The machine must have the instruction set `S`. Each address in the table must be that of `4·groups` bytes.
+    #[inline(always)]
+    unsafe fn call<S: Simd>(self, height: usize, panels: usize) {
+        macro_rules! sizes {
+            ($($height:literal)*) => {
+                match (height, panels) {
+                    $(
+                        ($height, 1) => S::call(TileJob::<$height, 1>(self)),
+                        ($height, 2) => S::call(TileJob::<$height, 2>(self)),
+                        ($height, _) => S::call(TileJob::<$height, PANELS>(self)),
+                    )*
+                    _ => {}
+                }
+            };
+        }
+        // SAFETY: the caller upholds this function's safety contract.
+        unsafe { sizes!(1 2 3 4 5 6 7 8) }
+    }
+}
+
+/// A job that computes a register tile of `HEIGHT` rows times `WIDTH` panels. The addresses in the tile's table must be
+/// those of `4·groups` bytes each; only [`Tile::call`] makes such jobs.
+struct TileJob<'a, const HEIGHT: usize, const WIDTH: usize>(Tile<'a>);
+
+impl<const HEIGHT: usize, const WIDTH: usize> Job for TileJob<'_, HEIGHT, WIDTH> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self) {
+        let Tile {
+            table,
+            lines,
+            starts,
+            groups,
+            flip,
+            row,
+            sums: to,
+        } = self.0;
+        let depth = lines.len() / WIDTH;
+        let flip = u32::from_ne_bytes([flip; 4]);
+        let (starts, _) = starts.as_chunks::<PANEL>();
+        // SAFETY: this code is compiled for `S`, and it only runs on machines that have `S`.
+        let mut sums = unsafe { [[S::Dots::new(0, &[0; PANEL]); WIDTH]; HEIGHT] };
+        for sums in &mut sums {
+            for (sum, start) in sums.iter_mut().zip(starts) {
+                // SAFETY: as above, the machine has the instruction set `S`.
+                *sum = unsafe { S::Dots::new(0, start) };
+            }
+        }
+        for (tap, addresses) in table.chunks_exact(BLOCK).enumerate() {
+            let mut rows = [std::ptr::null(); HEIGHT];
+            rows.copy_from_slice(&addresses[row..row + HEIGHT]);
+            let mut panels: [&[Line]; WIDTH] = [&[]; WIDTH];
+            for (p, panel) in panels.iter_mut().enumerate() {
+                *panel = &lines[p * depth + tap * groups..][..groups];
+            }
+            for g in 0..groups {
+                // SAFETY: each address is that of `4·groups` bytes, and each panel has `groups` lines. This code is
+                // compiled for `S`, and it only runs on machines that have `S`.
+                unsafe {
+                    for r in 0..HEIGHT {
+                        let four = rows[r].add(4 * g).cast::<u32>().read_unaligned() ^ flip;
+                        for p in 0..WIDTH {
+                            let line = &panels[p].get_unchecked(g).0;
+                            sums[r][p] = sums[r][p].add_dots::<false>(line, four.to_ne_bytes());
+                        }
+                    }
+                }
+            }
+        }
+        for (row, sums) in to.0.chunks_exact_mut(COLUMNS).skip(row).zip(sums) {
+            for (to, from) in row.as_chunks_mut::<PANEL>().0.iter_mut().zip(sums) {
+                *to = from.to_array();
+            }
+        }
+    }
+}

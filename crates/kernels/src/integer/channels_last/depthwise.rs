@@ -1,0 +1,181 @@
+//! Depthwise convolutions: sixteen or more channels are computed at once.
+
+use super::{ChannelsLast, Line};
+use crate::context::Context;
+use crate::error::KernelError;
+use crate::integer::{
+    loops::Loops,
+    output_tile::{Axis, OutputTile},
+};
+use crate::isa::Isa;
+use crate::parallel::{Shared, try_for_each};
+use crate::simd::{Job, Simd};
+use crate::window::Conv;
+
+/// Number of channels of a block.
+pub(super) const CHANNELS: usize = 64;
+/// Number of neighbouring outputs of a row that are computed at once.
+pub(super) const POSITIONS: usize = 32;
+
+/// The packed weights.
+#[derive(Clone, Debug)]
+pub(super) struct Packed {
+    /// `[taps][channels]`.
+    pub(super) plain: Vec<i8>,
+    /// `[blocks of channels][groups of four rows of the kernel][columns of the kernel][4]` lines. Byte `4·i + j` of line
+    /// `l` is the weight of channel `16·l + i` of the block and row `j` of the group.
+    pub(super) lines: Vec<Line>,
+}
+
+impl Packed {
+    /// Packs the weights `weight(channel, tap)`.
+    pub(super) fn new(conv: &Conv, weight: impl Fn(usize, usize) -> i8) -> Packed {
+        let channels = conv.out_channels;
+        let [height, width] = conv.window.kernel;
+        let groups = height.div_ceil(4);
+        let mut plain = vec![0; height * width * channels];
+        let mut lines = vec![Line([0; 64]); channels.div_ceil(CHANNELS) * groups * width * 4];
+        for channel in 0..channels {
+            for tap in 0..height * width {
+                let (row, column) = (tap / width, tap % width);
+                let weight = weight(channel, tap);
+                plain[tap * channels + channel] = weight;
+                let (block, in_block) = (channel / CHANNELS, channel % CHANNELS);
+                let line = ((block * groups + row / 4) * width + column) * 4 + in_block / 16;
+                lines[line].0[in_block % 16 * 4 + row % 4] = weight.cast_unsigned();
+            }
+        }
+        Packed { plain, lines }
+    }
+}
+
+/// The accumulators of a block of channels at some neighbouring positions, `[POSITIONS][CHANNELS]`.
+#[repr(align(64))]
+pub(super) struct Sums(pub(super) [i32; POSITIONS * CHANNELS]);
+
+/// Some channels of some neighbouring outputs in a row.
+pub(super) struct Piece<'a> {
+    pub(super) weights: &'a ChannelsLast,
+    pub(super) packed: &'a Packed,
+    pub(super) image: &'a [u8],
+    pub(super) y: usize,
+    pub(super) x: usize,
+    pub(super) positions: usize,
+    pub(super) channel: usize,
+    pub(super) channels: usize,
+}
+
+impl Piece<'_> {
+    /// The channels from the first one on, of the element at a row and a column of the padded image.
+    #[inline(always)]
+    pub(super) fn elements(&self, row: usize, column: usize) -> &[u8] {
+        let ChannelsLast {
+            conv, stride, ref pad, ..
+        } = *self.weights;
+        let [height, width] = conv.input.size;
+        let [top, left, ..] = conv.window.pads;
+        let (row, column) = (row.wrapping_sub(top), column.wrapping_sub(left));
+        let elements = match row < height && column < width {
+            true => &self.image[(row * width + column) * stride..][..stride],
+            false => &pad[..],
+        };
+        &elements[self.channel..]
+    }
+}
+
+pub(super) fn run(
+    loops: &dyn Loops,
+    cx: &Context,
+    weights: &ChannelsLast,
+    packed: &Packed,
+    batch: usize,
+    input: &[u8],
+    out: &Shared<'_, u8>,
+) -> Result<(), KernelError> {
+    let ChannelsLast { conv, output, .. } = *weights;
+    let image = input.len() / batch;
+    let channels = conv.out_channels;
+    let steps = (batch * weights.positions() * channels).saturating_mul(conv.depth()) / 16;
+    try_for_each(batch * output[0], steps, &|task| {
+        let (b, y) = (task / output[0], task % output[0]);
+        let mut sums = Sums([0; POSITIONS * CHANNELS]);
+        let mut scratch = Vec::new();
+        for channel in (0..channels).step_by(CHANNELS) {
+            for x in (0..output[1]).step_by(POSITIONS) {
+                let piece = Piece {
+                    weights,
+                    packed,
+                    image: &input[b * image..(b + 1) * image],
+                    y,
+                    x,
+                    positions: POSITIONS.min(output[1] - x),
+                    channel,
+                    channels: CHANNELS.min(channels - channel),
+                };
+                let place = OutputTile {
+                    out,
+                    at: ((b * output[0] + y) * output[1] + x) * channels + channel,
+                    row_stride: channels,
+                    rows: piece.positions,
+                    columns: piece.channels,
+                    axis: Axis::Columns,
+                    first_channel: channel,
+                };
+                accumulate(*cx, &piece, &mut scratch, &mut sums);
+                loops.finish_narrow(*cx, weights.carrier, &sums.0, CHANNELS, &place)?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Computes the accumulators of a piece. `scratch` is room that is used again for other pieces.
+fn accumulate(cx: Context, piece: &Piece<'_>, scratch: &mut Vec<Line>, sums: &mut Sums) {
+    match cx.isa() {
+        // SAFETY: a context with AVX-512 exists only on a machine that has it.
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => unsafe { super::interleaved::accumulate(piece, scratch, sums) },
+        _ => cx.run(Plain { piece, sums }),
+    }
+}
+
+/// A job that computes the accumulators of a piece, one tap after the other. The compiler vectorises the loops over
+/// channels.
+struct Plain<'a> {
+    piece: &'a Piece<'a>,
+    sums: &'a mut Sums,
+}
+
+impl Job for Plain<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self) {
+        let Piece {
+            weights,
+            packed,
+            y,
+            x,
+            positions,
+            channel,
+            channels,
+            ..
+        } = *self.piece;
+        let (window, flip, all) = (weights.conv.window, weights.flip(), weights.conv.out_channels);
+        let [height, width] = window.kernel;
+        let rows = self.sums.0.chunks_exact_mut(CHANNELS).take(positions);
+        for (i, sums) in rows.enumerate() {
+            let sums = &mut sums[..channels];
+            sums.copy_from_slice(&weights.starts[channel..channel + channels]);
+            for tap in 0..height * width {
+                let row = y * window.stride[0] + tap / width * window.dilation[0];
+                let column = (x + i) * window.stride[1] + tap % width * window.dilation[1];
+                let elements = self.piece.elements(row, column);
+                let weights = &packed.plain[tap * all + channel..];
+                for ((sum, &element), &weight) in sums.iter_mut().zip(elements).zip(weights) {
+                    *sum = sum.wrapping_add(i32::from(element ^ flip) * i32::from(weight));
+                }
+            }
+        }
+    }
+}
