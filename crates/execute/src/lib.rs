@@ -20,6 +20,7 @@ pub mod reference;
 
 mod aligned;
 mod batches;
+mod channels_last;
 mod cost;
 mod elementwise;
 mod error;

@@ -4,6 +4,7 @@
 //! each of them.
 
 mod build;
+mod orders;
 
 pub(crate) use build::{is_aligned, ordered};
 
@@ -21,6 +22,7 @@ use smallvec::SmallVec;
 use std::time::{Duration, Instant};
 use strait_core::{Elem, GraphId, Module, ValueId};
 use strait_kernels::Context;
+use strait_kernels::integer::{Order, reorder};
 
 /// An input or output of a plan.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,9 +100,12 @@ struct PlannedStep {
     op: &'static str,
     multiply_adds: u64,
     work: Work,
+    /// The number of results that the step writes.
+    outputs: usize,
     operands: SmallVec<[Source; 3]>,
     /// The ranges of the arena that the step uses, ascending and disjoint.
     pieces: SmallVec<[Piece; 4]>,
+    /// The results that observers see.
     results: SmallVec<[Shown; 1]>,
 }
 
@@ -139,6 +144,28 @@ struct Shown {
     elem: Elem,
     shape: Dims,
     place: Storage,
+    /// True if the channels are last in memory.
+    last: bool,
+}
+
+impl Shown {
+    /// Copies the elements of a value from or to memory, where its channels are last. `orders` is the order of the elements
+    /// that are read, and that of the elements that are written.
+    fn reorder(
+        &self,
+        context: &Context,
+        orders: impl FnOnce(Order) -> [Order; 2],
+        from: &[u8],
+        to: &mut [u8],
+    ) -> Result<(), ExecuteError> {
+        let [batch, channels, spatial @ ..] = &self.shape[..] else {
+            return Err(ExecuteError::Ours(format!("{} has no channels", self.value)));
+        };
+        let extents = [*batch, *channels, spatial.iter().product()];
+        let orders = orders(Order::Last { stride: *channels });
+        reorder(context, extents, self.elem.size(), orders, from, to)
+            .map_err(|error| ExecuteError::Ours(format!("{}: {error}", self.value)))
+    }
 }
 
 impl Workspace {
@@ -193,9 +220,10 @@ impl Plan {
             .map(|shown| shown.value)
     }
 
-    /// Returns the number of steps. If nodes were joined, there are fewer steps than nodes.
+    /// Returns the number of steps that compute values of the graph. If nodes were joined, there are fewer of them than
+    /// nodes. Steps that only copy a value in another order are not counted.
     pub fn step_count(&self) -> usize {
-        self.steps.len()
+        self.steps.iter().filter(|step| !step.results.is_empty()).count()
     }
 
     /// Returns the steps, in the order in which they run.
@@ -220,7 +248,7 @@ impl Plan {
     ) -> Result<Vec<Tensor>, ExecuteError> {
         self.check_inputs(inputs)?;
         let (arena, threads) = workspace.arena(self.arena_bytes)?;
-        threads.run(|| self.run_steps(arena, inputs, &mut |_, _, _| None, times))
+        threads.run(|| self.run_steps(arena, inputs, (&mut |_, _, _| None, false), times))
     }
 
     /// Runs the graph once, on the threads of the workspace.
@@ -228,7 +256,7 @@ impl Plan {
     /// # Errors
     /// [`ExecuteError::Input`] if an input does not fit; [`ExecuteError::Node`] if a node fails.
     pub fn run(&self, workspace: &mut Workspace, inputs: &[TensorView<'_>]) -> Result<Vec<Tensor>, ExecuteError> {
-        self.run_observed(workspace, inputs, &mut |_, _| {})
+        self.run_timed(workspace, inputs, &mut [])
     }
 
     /// Like [`Plan::run`], but calls `observe` with each of the graph's inputs, and then with each value as soon as it
@@ -267,7 +295,7 @@ impl Plan {
             true => replace(value, tensor),
             false => None,
         };
-        threads.run(|| self.run_steps(arena, inputs, &mut own, &mut []))
+        threads.run(|| self.run_steps(arena, inputs, (&mut own, true), &mut []))
     }
 
     /// Like [`Plan::run_observed`]. If nodes run other graphs, also calls `observe` with the values of these graphs,
@@ -287,7 +315,7 @@ impl Plan {
             observe(graph, value, tensor);
             None
         };
-        threads.run(|| self.run_steps(arena, inputs, &mut all, &mut []))
+        threads.run(|| self.run_steps(arena, inputs, (&mut all, true), &mut []))
     }
 
     /// Runs the graph once as part of the run of another graph, on the same threads.
@@ -298,14 +326,15 @@ impl Plan {
     ) -> Result<Vec<Tensor>, ExecuteError> {
         self.check_inputs(inputs)?;
         let mut arena = AlignedBytes::zeroed(self.arena_bytes);
-        self.run_steps(arena.as_mut_slice(), inputs, replace, &mut [])
+        self.run_steps(arena.as_mut_slice(), inputs, (replace, true), &mut [])
     }
 
+    /// Runs all steps. If `observed` is false, `replace` is only called by steps that run other graphs.
     fn run_steps(
         &self,
         arena: &mut [u8],
         inputs: &[TensorView<'_>],
-        replace: &mut Replace<'_>,
+        (replace, observed): (&mut Replace<'_>, bool),
         times: &mut [Duration],
     ) -> Result<Vec<Tensor>, ExecuteError> {
         let mut times = times.iter_mut();
@@ -329,10 +358,20 @@ impl Plan {
             if let Some((time, start)) = time {
                 *time = start.elapsed();
             }
-            for result in &step.results {
+            for result in step.results.iter().filter(|_| observed) {
                 let made = self.view(result, arena, &owned)?;
-                if let Some(other) = replace(self.graph, result.value, made) {
-                    put(other, result, arena, &mut owned)?;
+                let other = match result.last {
+                    true => {
+                        let mut planes = AlignedBytes::zeroed(made.bytes().len());
+                        let orders = |last| [last, Order::Planes];
+                        result.reorder(&self.context, orders, made.bytes(), planes.as_mut_slice())?;
+                        let planes = TensorView::planned(result.elem, &result.shape, planes.as_slice());
+                        replace(self.graph, result.value, planes)
+                    }
+                    false => replace(self.graph, result.value, made),
+                };
+                if let Some(other) = other {
+                    put(&self.context, other, result, arena, &mut owned)?;
                 }
             }
         }
@@ -342,6 +381,7 @@ impl Plan {
                 elem: port.elem,
                 shape: port.shape[..].into(),
                 place: *place,
+                last: false,
             };
             Ok(self.view(&shown, arena, &owned)?.to_tensor())
         };
@@ -387,7 +427,7 @@ impl Plan {
         let mut position = 0;
         let mut reads: SmallVec<[&[u8]; 4]> = SmallVec::new();
         let mut writes: SmallVec<[Option<&mut [u8]>; 1]> = SmallVec::new();
-        writes.resize_with(planned.results.len(), || None);
+        writes.resize_with(planned.outputs, || None);
         for piece in &planned.pieces {
             let (_, behind) = rest.split_at_mut(piece.offset - position);
             let (bytes, behind) = behind.split_at_mut(piece.bytes);
@@ -430,7 +470,7 @@ impl Plan {
         }
         let made = late.run(&views, replace)?;
         for (result, tensor) in results.iter().zip(made) {
-            put(tensor, result, arena, owned).map_err(ours)?;
+            put(&self.context, tensor, result, arena, owned).map_err(ours)?;
         }
         Ok(())
     }
@@ -456,11 +496,21 @@ impl Plan {
 }
 
 /// Stores a tensor in the place of a result.
-fn put(tensor: Tensor, result: &Shown, arena: &mut [u8], owned: &mut [Option<Tensor>]) -> Result<(), ExecuteError> {
+fn put(
+    context: &Context,
+    tensor: Tensor,
+    result: &Shown,
+    arena: &mut [u8],
+    owned: &mut [Option<Tensor>],
+) -> Result<(), ExecuteError> {
     let same = tensor.elem() == result.elem && tensor.shape().len() == result.shape.len();
     match result.place {
         Storage::Arena { offset, bytes } if same && tensor.shape() == &result.shape[..] => {
-            arena[offset..offset + bytes].copy_from_slice(tensor.view().bytes());
+            let to = &mut arena[offset..offset + bytes];
+            if result.last {
+                return result.reorder(context, |last| [Order::Planes, last], tensor.view().bytes(), to);
+            }
+            to.copy_from_slice(tensor.view().bytes());
             Ok(())
         }
         Storage::Owned(index) if same => {

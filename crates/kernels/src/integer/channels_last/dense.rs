@@ -16,6 +16,8 @@ const BLOCK: usize = 56;
 /// The largest number of rows and of panels of a register tile.
 const ROWS: usize = 8;
 const PANELS: usize = 3;
+/// Up to this many channels, a whole row of the kernel is read at once.
+const FEW: usize = 32;
 /// Number of columns of the buffer of sums.
 const COLUMNS: usize = PANELS * PANEL;
 
@@ -73,8 +75,52 @@ struct Block<'a, 'b> {
 }
 
 impl Block<'_, '_> {
+    /// The addresses of what each row of the kernel reads, `[kernel height][BLOCK]`. All taps of such a row are neighbours
+    /// in memory. Where some of them are in the padding, the row is copied to `copies`.
+    fn rows(&self, copies: &mut Vec<u8>) -> Vec<*const u8> {
+        let ChannelsLast {
+            conv,
+            output,
+            stride,
+            ref pad,
+            ..
+        } = *self.weights;
+        let window = conv.window;
+        let [height, width] = conv.input.size;
+        let [kernel_height, kernel_width] = window.kernel;
+        let row_bytes = kernel_width * stride;
+        // Every row of every position has room, so that the addresses stay valid.
+        copies.resize(kernel_height * self.rows * row_bytes, 0);
+        let mut copies = copies.chunks_exact_mut(row_bytes);
+        let mut table = vec![std::ptr::null(); kernel_height * BLOCK];
+        for row in 0..self.rows {
+            let (y, x) = ((self.first + row) / output[1], (self.first + row) % output[1]);
+            let left = (x * window.stride[1]).wrapping_sub(window.pads[1]);
+            for ky in 0..kernel_height {
+                let at = (y * window.stride[0] + ky * window.dilation[0]).wrapping_sub(window.pads[0]);
+                let line = (at < height).then(|| &self.image[at * width * stride..][..width * stride]);
+                let inside = line.and_then(|line| line.get(left.checked_mul(stride)?..)?.get(..row_bytes));
+                let Some(copy) = copies.next() else { continue };
+                table[ky * BLOCK + row] = match inside {
+                    Some(elements) => elements.as_ptr(),
+                    None => {
+                        for (kx, to) in copy.chunks_exact_mut(stride).enumerate() {
+                            let column = left.wrapping_add(kx);
+                            let element = line
+                                .filter(|_| column < width)
+                                .map(|line| &line[column * stride..][..stride]);
+                            to.copy_from_slice(element.unwrap_or(pad));
+                        }
+                        copy.as_ptr()
+                    }
+                };
+            }
+        }
+        table
+    }
+
     /// The addresses of the elements that each tap reads: `[taps][BLOCK]`.
-    fn table(&self) -> Vec<*const u8> {
+    fn taps(&self) -> Vec<*const u8> {
         let ChannelsLast {
             conv,
             output,
@@ -149,9 +195,15 @@ impl Job for Block<'_, '_> {
             ref starts,
             ..
         } = *self.weights;
-        let table = self.table();
+        let [_, kernel_width] = conv.window.kernel;
+        // With few channels, a whole row of the kernel is read at once. The packed weights are the same.
+        let by_row = conv.window.dilation[1] == 1 && kernel_width > 1 && stride <= FEW;
+        let mut copies = Vec::new();
+        let (table, groups) = match by_row {
+            true => (self.rows(&mut copies), kernel_width * stride / 4),
+            false => (self.taps(), stride / 4),
+        };
         let taps = table.len() / BLOCK;
-        let groups = stride / 4;
         // SAFETY: this code is compiled for `S`, and it only runs on machines that have `S`.
         let cx = unsafe { Context::of::<S>() };
         let mut sums = Sums([0; BLOCK * COLUMNS]);
@@ -211,7 +263,7 @@ impl Tile<'_> {
     /// Computes the tile with `height` rows and `panels` panels.
     ///
     /// # Safety
-    /// The machine must have the instruction set `S`. Each address in the table must be that of `4·groups` bytes.
+    /// The machine must have the instruction set `S`. Each address in the table must be that of `4·groups` bytes that can be read.
     #[inline(always)]
     unsafe fn call<S: Simd>(self, height: usize, panels: usize) {
         macro_rules! sizes {
@@ -254,10 +306,11 @@ impl<const HEIGHT: usize, const WIDTH: usize> Job for TileJob<'_, HEIGHT, WIDTH>
         let (starts, _) = starts.as_chunks::<PANEL>();
         // SAFETY: this code is compiled for `S`, and it only runs on machines that have `S`.
         let mut sums = unsafe { [[S::Dots::new(0, &[0; PANEL]); WIDTH]; HEIGHT] };
-        for sums in &mut sums {
-            for (sum, start) in sums.iter_mut().zip(starts) {
+        // Loops over indices, here and below: an iterator over an array of registers would move them to memory.
+        for r in 0..HEIGHT {
+            for p in 0..WIDTH {
                 // SAFETY: as above, the machine has the instruction set `S`.
-                *sum = unsafe { S::Dots::new(0, start) };
+                sums[r][p] = unsafe { S::Dots::new(0, &starts[p]) };
             }
         }
         for (tap, addresses) in table.chunks_exact(BLOCK).enumerate() {
@@ -281,9 +334,10 @@ impl<const HEIGHT: usize, const WIDTH: usize> Job for TileJob<'_, HEIGHT, WIDTH>
                 }
             }
         }
-        for (row, sums) in to.0.chunks_exact_mut(COLUMNS).skip(row).zip(sums) {
-            for (to, from) in row.as_chunks_mut::<PANEL>().0.iter_mut().zip(sums) {
-                *to = from.to_array();
+        for r in 0..HEIGHT {
+            let (columns, _) = to.0[(row + r) * COLUMNS..][..COLUMNS].as_chunks_mut::<PANEL>();
+            for p in 0..WIDTH {
+                columns[p] = sums[r][p].to_array();
             }
         }
     }

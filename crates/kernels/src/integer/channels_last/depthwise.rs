@@ -66,20 +66,27 @@ pub(super) struct Piece<'a> {
 }
 
 impl Piece<'_> {
-    /// The channels from the first one on, of the element at a row and a column of the padded image.
+    /// A row of the padded image; `None` in the padding. It ends with the last channel of its last element.
     #[inline(always)]
-    pub(super) fn elements(&self, row: usize, column: usize) -> &[u8] {
-        let ChannelsLast {
-            conv, stride, ref pad, ..
-        } = *self.weights;
+    pub(super) fn row(&self, row: usize) -> Option<&[u8]> {
+        let ChannelsLast { conv, stride, .. } = *self.weights;
         let [height, width] = conv.input.size;
-        let [top, left, ..] = conv.window.pads;
-        let (row, column) = (row.wrapping_sub(top), column.wrapping_sub(left));
-        let elements = match row < height && column < width {
-            true => &self.image[(row * width + column) * stride..][..stride],
-            false => &pad[..],
-        };
-        &elements[self.channel..]
+        let row = row.wrapping_sub(conv.window.pads[0]);
+        (row < height).then(|| &self.image[row * width * stride..][..width * stride])
+    }
+
+    /// Where the first channel of the piece is in a row, for a column of the padded image; `None` in the padding.
+    #[inline(always)]
+    pub(super) fn column(&self, column: usize) -> Option<usize> {
+        let conv = &self.weights.conv;
+        let column = column.wrapping_sub(conv.window.pads[1]);
+        (column < conv.input.size[1]).then(|| column * self.weights.stride + self.channel)
+    }
+
+    /// The channels of an element in the padding, from the first channel of the piece on.
+    #[inline(always)]
+    pub(super) fn padding(&self) -> &[u8] {
+        &self.weights.pad[self.channel..]
     }
 }
 
@@ -170,7 +177,10 @@ impl Job for Plain<'_> {
             for tap in 0..height * width {
                 let row = y * window.stride[0] + tap / width * window.dilation[0];
                 let column = (x + i) * window.stride[1] + tap % width * window.dilation[1];
-                let elements = self.piece.elements(row, column);
+                let elements = match (self.piece.row(row), self.piece.column(column)) {
+                    (Some(row), Some(at)) => &row[at..],
+                    _ => self.piece.padding(),
+                };
                 let weights = &packed.plain[tap * all + channel..];
                 for ((sum, &element), &weight) in sums.iter_mut().zip(elements).zip(weights) {
                     *sum = sum.wrapping_add(i32::from(element ^ flip) * i32::from(weight));

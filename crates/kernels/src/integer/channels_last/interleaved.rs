@@ -3,9 +3,11 @@
 //! `vpdpbusd` adds four products to an accumulator. The four elements are those of four rows of the kernel, so the rows
 //! of the image are first interleaved: from the same channel of four rows, four neighbouring bytes are made. An
 //! interleaved column is made once and used for all outputs that read it.
+//!
+//! Loops over vectors count indices, because an iterator over an array of registers would move them to memory.
 
 use super::Line;
-use super::depthwise::{CHANNELS, POSITIONS, Piece, Sums};
+use super::depthwise::{CHANNELS, Piece, Sums};
 use std::arch::x86_64::*;
 
 /// Number of outputs that share the loads of the weights.
@@ -41,52 +43,53 @@ unsafe fn vectors<const V: usize>(piece: &Piece<'_>, scratch: &mut Vec<Line>, su
     for (group, to) in scratch.chunks_exact_mut(columns * V).enumerate() {
         let rows = (height - 4 * group).min(4);
         let first = piece.y * window.stride[0] + 4 * group * window.dilation[0];
+        // Rows beyond the kernel are multiplied by weights of 0, so any elements will do.
+        let rows = [0, 1, 2, 3].map(|row| piece.row(first + row.min(rows - 1) * window.dilation[0]));
         for (column, to) in to.as_chunks_mut::<V>().0.iter_mut().enumerate() {
-            let at = |row: usize| {
-                // Rows beyond the kernel are multiplied by weights of 0, so any elements will do.
-                let row = first + row.min(rows - 1) * window.dilation[0];
-                piece.elements(row, piece.x * step + column)
+            let at = piece.column(piece.x * step + column);
+            let elements = |row: usize| match (rows[row], at) {
+                (Some(row), Some(at)) => &row[at..],
+                _ => piece.padding(),
             };
+            let elements = [elements(0), elements(1), elements(2), elements(3)];
             // SAFETY: the caller guarantees the instruction set.
-            unsafe { interleave(piece.channels, piece.weights.flip(), [at(0), at(1), at(2), at(3)], to) };
+            unsafe { interleave(piece.channels, piece.weights.flip(), elements, to) };
         }
     }
-    let all = &piece.packed.lines[piece.channel / CHANNELS * groups * width * 4..][..groups * width * 4];
+    let weights = &piece.packed.lines[piece.channel / CHANNELS * groups * width * 4..][..groups * width * 4];
     let starts = &piece.weights.starts[piece.channel..][..16 * V];
     let mut x = 0;
     while x < piece.positions {
         let count = TOGETHER.min(piece.positions - x);
-        // SAFETY: the caller guarantees the instruction set. Loads and stores have the 64 bytes of a line, of sixteen
-        // starts or of sixteen sums.
+        // SAFETY: the caller guarantees the instruction set. A line is read for each column of the scratch that an output
+        // of the piece reads, for which it has been resized above; beyond the last output, the last one is computed again.
+        // The weights have four lines for each group and column of the kernel. The sums have room for all positions.
         unsafe {
             let mut acc = [[_mm512_setzero_si512(); V]; TOGETHER];
-            for acc in &mut acc {
-                for (v, acc) in acc.iter_mut().enumerate() {
-                    *acc = _mm512_loadu_si512(starts[16 * v..].as_ptr().cast());
+            for i in 0..TOGETHER {
+                for v in 0..V {
+                    acc[i][v] = _mm512_loadu_si512(starts.as_ptr().add(16 * v).cast());
                 }
             }
             for group in 0..groups {
                 for kx in 0..width {
-                    let weights = &all[(group * width + kx) * 4..][..4];
-                    // Beyond the last position, the last one is computed again.
-                    let from: [&[Line]; TOGETHER] = std::array::from_fn(|i| {
-                        let column = (x + i.min(count - 1)) * step + kx * dilation;
-                        &scratch[(group * columns + column) * V..][..V]
-                    });
+                    let weight = weights.as_ptr().add((group * width + kx) * 4);
+                    let from = scratch.as_ptr().add((group * columns + x * step + kx * dilation) * V);
                     for v in 0..V {
-                        let weight = _mm512_load_si512(weights[v].0.as_ptr().cast());
-                        for (acc, from) in acc.iter_mut().zip(from) {
-                            let elements = _mm512_load_si512(from[v].0.as_ptr().cast());
-                            acc[v] = _mm512_dpbusd_epi32(acc[v], elements, weight);
+                        let weight = _mm512_load_si512(weight.add(v).cast());
+                        for i in 0..TOGETHER {
+                            let from = from.add(i.min(count - 1) * step * V + v);
+                            acc[i][v] = _mm512_dpbusd_epi32(acc[i][v], _mm512_load_si512(from.cast()), weight);
                         }
                     }
                 }
             }
-            const { assert!(CHANNELS == 64 && POSITIONS.is_multiple_of(TOGETHER)) };
-            for (i, acc) in acc.into_iter().enumerate().take(count) {
-                let to = &mut sums.0[(x + i) * CHANNELS..][..16 * V];
-                for (v, acc) in acc.into_iter().enumerate() {
-                    _mm512_storeu_si512(to[16 * v..].as_mut_ptr().cast(), acc);
+            let to = sums.0[x * CHANNELS..][..count * CHANNELS].as_mut_ptr();
+            for i in 0..TOGETHER {
+                if i < count {
+                    for v in 0..V {
+                        _mm512_storeu_si512(to.add(i * CHANNELS + 16 * v).cast(), acc[i][v]);
+                    }
                 }
             }
         }
@@ -100,7 +103,7 @@ unsafe fn vectors<const V: usize>(piece: &Piece<'_>, scratch: &mut Vec<Line>, su
 /// # Safety
 /// The machine must have AVX-512.
 #[inline(always)]
-unsafe fn interleave<const V: usize>(channels: usize, flip: u8, rows: [&[u8]; 4], to: &mut [Line; V]) {
+unsafe fn interleave<const V: usize>(channels: usize, flip: u8, [a, b, c, d]: [&[u8]; 4], to: &mut [Line; V]) {
     // SAFETY: lanes outside of the mask are not read, and stores have the 64 bytes of a line. The caller guarantees the
     // instruction set.
     unsafe {
@@ -109,18 +112,23 @@ unsafe fn interleave<const V: usize>(channels: usize, flip: u8, rows: [&[u8]; 4]
         // results have the channels in their own order.
         let order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
         let flip = _mm512_set1_epi8(flip.cast_signed());
-        let row = |at: usize| {
-            assert!(rows[at].len() >= channels, "a row with all channels");
-            let elements = _mm512_maskz_loadu_epi8(mask, rows[at].as_ptr().cast());
-            _mm512_permutexvar_epi32(order, _mm512_xor_si512(elements, flip))
-        };
-        let [a, b, c, d] = [row(0), row(1), row(2), row(3)];
+        macro_rules! row {
+            ($row:ident) => {{
+                assert!($row.len() >= channels, "a row with all channels");
+                let elements = _mm512_maskz_loadu_epi8(mask, $row.as_ptr().cast());
+                _mm512_permutexvar_epi32(order, _mm512_xor_si512(elements, flip))
+            }};
+        }
+        let (a, b, c, d) = (row!(a), row!(b), row!(c), row!(d));
         let (ab, cd) = (_mm512_unpacklo_epi8(a, b), _mm512_unpacklo_epi8(c, d));
-        let lines = [_mm512_unpacklo_epi16(ab, cd), _mm512_unpackhi_epi16(ab, cd)];
-        let (ab, cd) = (_mm512_unpackhi_epi8(a, b), _mm512_unpackhi_epi8(c, d));
-        let more = [_mm512_unpacklo_epi16(ab, cd), _mm512_unpackhi_epi16(ab, cd)];
-        for (to, line) in to.iter_mut().zip([lines[0], lines[1], more[0], more[1]]) {
-            _mm512_store_si512(to.0.as_mut_ptr().cast(), line);
+        let mut lines = [_mm512_unpacklo_epi16(ab, cd), _mm512_unpackhi_epi16(ab, cd), ab, cd];
+        if V > 2 {
+            let (ab, cd) = (_mm512_unpackhi_epi8(a, b), _mm512_unpackhi_epi8(c, d));
+            lines[2] = _mm512_unpacklo_epi16(ab, cd);
+            lines[3] = _mm512_unpackhi_epi16(ab, cd);
+        }
+        for v in 0..V {
+            _mm512_store_si512(to[v].0.as_mut_ptr().cast(), lines[v]);
         }
     }
 }
