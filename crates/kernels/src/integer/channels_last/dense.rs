@@ -13,6 +13,8 @@ use std::ops::Range;
 
 /// The largest number of output positions of a block. Its sums stay in the first-level cache.
 const BLOCK: usize = 56;
+/// The largest number of blocks of a task.
+const BLOCKS: usize = 16;
 /// The largest number of rows and of panels of a register tile.
 const ROWS: usize = 8;
 const PANELS: usize = 3;
@@ -40,18 +42,20 @@ pub(super) fn run(
     let blocks = positions.div_ceil(BLOCK);
     // If there are too few blocks for the threads, the panels are divided, too.
     let parts = threads().div_ceil(batch * blocks).min(panels.div_ceil(PANELS));
+    // A task computes several blocks, so that it needs its tables only once.
+    let blocks_each = (batch * blocks / (4 * threads())).clamp(1, BLOCKS);
+    let tasks = blocks.div_ceil(blocks_each);
     let steps = (batch * positions * weights.conv.out_channels).saturating_mul(weights.conv.depth()) / 16;
-    try_for_each(batch * blocks * parts, steps, &|task| {
-        let (b, block, part) = (task / parts / blocks, task / parts % blocks, task % parts);
-        // Blocks differ by at most one position, so that no tile is much smaller than the others.
-        let first = positions * block / blocks;
-        cx.run(Block {
+    try_for_each(batch * tasks * parts, steps, &|task| {
+        let (b, first, part) = (task / parts / tasks, task / parts % tasks * blocks_each, task % parts);
+        cx.run(Blocks {
             loops,
             weights,
             lines,
             image: &input[b * image..(b + 1) * image],
-            first,
-            rows: positions * (block + 1) / blocks - first,
+            // Blocks differ by at most one position, so that no tile is much smaller than the others.
+            starts: |block| positions * block / blocks,
+            blocks: first..blocks.min(first + blocks_each),
             panels: panels * part / parts..panels * (part + 1) / parts,
             out,
             base: b * positions * weights.conv.out_channels,
@@ -59,7 +63,57 @@ pub(super) fn run(
     })
 }
 
-/// A job that computes some panels of the outputs at some positions.
+/// A job that computes some panels of the outputs of some blocks. `starts` returns the first position of a block.
+struct Blocks<'a, 'b, F> {
+    loops: &'a dyn Loops,
+    weights: &'a ChannelsLast,
+    lines: &'a [Line],
+    image: &'a [u8],
+    starts: F,
+    blocks: Range<usize>,
+    panels: Range<usize>,
+    out: &'a Shared<'b, u8>,
+    /// The index of the image's first output element.
+    base: usize,
+}
+
+impl<F: Fn(usize) -> usize> Job for Blocks<'_, '_, F> {
+    type Output = Result<(), KernelError>;
+
+    #[inline(always)]
+    fn run<S: Simd>(self) -> Result<(), KernelError> {
+        let mut room = Room {
+            table: Vec::new(),
+            copies: Vec::new(),
+            sums: Sums([0; BLOCK * COLUMNS]),
+        };
+        for block in self.blocks {
+            let first = (self.starts)(block);
+            let block = Block {
+                loops: self.loops,
+                weights: self.weights,
+                lines: self.lines,
+                image: self.image,
+                first,
+                rows: (self.starts)(block + 1) - first,
+                panels: self.panels.clone(),
+                out: self.out,
+                base: self.base,
+            };
+            block.compute::<S>(&mut room)?;
+        }
+        Ok(())
+    }
+}
+
+/// What a task needs for each of its blocks.
+struct Room {
+    table: Vec<*const u8>,
+    copies: Vec<u8>,
+    sums: Sums,
+}
+
+/// Some panels of the outputs at some positions.
 struct Block<'a, 'b> {
     loops: &'a dyn Loops,
     weights: &'a ChannelsLast,
@@ -77,7 +131,7 @@ struct Block<'a, 'b> {
 impl Block<'_, '_> {
     /// The addresses of what each row of the kernel reads, `[kernel height][BLOCK]`. All taps of such a row are neighbours
     /// in memory. Where some of them are in the padding, the row is copied to `copies`.
-    fn rows(&self, copies: &mut Vec<u8>) -> Vec<*const u8> {
+    fn rows(&self, table: &mut Vec<*const u8>, copies: &mut Vec<u8>) {
         let ChannelsLast {
             conv,
             output,
@@ -85,42 +139,66 @@ impl Block<'_, '_> {
             ref pad,
             ..
         } = *self.weights;
-        let window = conv.window;
-        let [height, width] = conv.input.size;
-        let [kernel_height, kernel_width] = window.kernel;
-        let row_bytes = kernel_width * stride;
-        // Every row of every position has room, so that the addresses stay valid.
-        copies.resize(kernel_height * self.rows * row_bytes, 0);
+        let (window, [height, width]) = (conv.window, conv.input.size);
+        let ([kernel_height, kernel_width], [down, step]) = (window.kernel, window.stride);
+        let ([top, left, ..], row_bytes) = (window.pads, kernel_width * stride);
+        // Every row of every position has room, so that the addresses stay valid. The first row has only padding.
+        copies.resize((kernel_height * BLOCK + 1) * row_bytes, 0);
         let mut copies = copies.chunks_exact_mut(row_bytes);
-        let mut table = vec![std::ptr::null(); kernel_height * BLOCK];
-        for row in 0..self.rows {
-            let (y, x) = ((self.first + row) / output[1], (self.first + row) % output[1]);
-            let left = (x * window.stride[1]).wrapping_sub(window.pads[1]);
+        let padding = copies.next().map_or(std::ptr::null(), |row| {
+            row.chunks_exact_mut(stride).for_each(|to| to.copy_from_slice(pad));
+            row.as_ptr()
+        });
+        table.clear();
+        table.resize(kernel_height * BLOCK, padding);
+        let (mut y, mut x, mut row) = (self.first / output[1], self.first % output[1], 0);
+        while row < self.rows {
+            // The positions that are left in this row of the output, and of these the ones whose window is inside.
+            let run = (output[1] - x).min(self.rows - row);
+            let low = left.saturating_sub(x * step).div_ceil(step).min(run);
+            let past = (width + left)
+                .checked_sub(kernel_width)
+                .map_or(0, |last| last / step + 1);
+            let high = past.saturating_sub(x).clamp(low, run);
             for ky in 0..kernel_height {
-                let at = (y * window.stride[0] + ky * window.dilation[0]).wrapping_sub(window.pads[0]);
-                let line = (at < height).then(|| &self.image[at * width * stride..][..width * stride]);
-                let inside = line.and_then(|line| line.get(left.checked_mul(stride)?..)?.get(..row_bytes));
-                let Some(copy) = copies.next() else { continue };
-                table[ky * BLOCK + row] = match inside {
-                    Some(elements) => elements.as_ptr(),
-                    None => {
-                        for (kx, to) in copy.chunks_exact_mut(stride).enumerate() {
-                            let column = left.wrapping_add(kx);
-                            let element = line
-                                .filter(|_| column < width)
-                                .map(|line| &line[column * stride..][..stride]);
-                            to.copy_from_slice(element.unwrap_or(pad));
-                        }
-                        copy.as_ptr()
+                let at = (y * down + ky * window.dilation[0]).wrapping_sub(top);
+                if at >= height {
+                    continue;
+                }
+                let line = &self.image[at * width * stride..][..width * stride];
+                let to = &mut table[ky * BLOCK + row..][..run];
+                if low < high {
+                    let first = ((x + low) * step - left) * stride;
+                    let elements = &line[first..];
+                    assert!(
+                        elements.len() >= (high - low - 1) * step * stride + row_bytes,
+                        "a row outside its image"
+                    );
+                    for (i, to) in to[low..high].iter_mut().enumerate() {
+                        *to = elements.as_ptr().wrapping_add(i * step * stride);
                     }
-                };
+                }
+                for i in (0..low).chain(high..run) {
+                    let Some(copy) = copies.next() else { continue };
+                    for (kx, to) in copy.chunks_exact_mut(stride).enumerate() {
+                        let column = ((x + i) * step + kx).wrapping_sub(left);
+                        let inside = column < width;
+                        to.copy_from_slice(if inside {
+                            &line[column * stride..][..stride]
+                        } else {
+                            pad
+                        });
+                    }
+                    to[i] = copy.as_ptr();
+                }
             }
+            row += run;
+            (y, x) = (y + 1, 0);
         }
-        table
     }
 
     /// The addresses of the elements that each tap reads: `[taps][BLOCK]`.
-    fn taps(&self) -> Vec<*const u8> {
+    fn taps(&self, table: &mut Vec<*const u8>) {
         let ChannelsLast {
             conv,
             output,
@@ -131,7 +209,8 @@ impl Block<'_, '_> {
         let [height, width] = conv.input.size;
         let window = conv.window;
         let [kernel_height, kernel_width] = window.kernel;
-        let mut table = vec![pad.as_ptr(); kernel_height * kernel_width * BLOCK];
+        table.clear();
+        table.resize(kernel_height * kernel_width * BLOCK, pad.as_ptr());
         // Axis coordinates of a tap; `None` in the padding.
         let along = |axis: usize, at: usize, tap: usize| {
             let start = at * window.stride[axis] + tap * window.dilation[axis];
@@ -179,15 +258,11 @@ impl Block<'_, '_> {
             row += run;
             (y, x) = (y + 1, 0);
         }
-        table
     }
-}
 
-impl Job for Block<'_, '_> {
-    type Output = Result<(), KernelError>;
-
+    /// Computes the block.
     #[inline(always)]
-    fn run<S: Simd>(self) -> Result<(), KernelError> {
+    fn compute<S: Simd>(&self, room: &mut Room) -> Result<(), KernelError> {
         let ChannelsLast {
             conv,
             stride,
@@ -198,15 +273,20 @@ impl Job for Block<'_, '_> {
         let [_, kernel_width] = conv.window.kernel;
         // With few channels, a whole row of the kernel is read at once. The packed weights are the same.
         let by_row = conv.window.dilation[1] == 1 && kernel_width > 1 && stride <= FEW;
-        let mut copies = Vec::new();
-        let (table, groups) = match by_row {
-            true => (self.rows(&mut copies), kernel_width * stride / 4),
-            false => (self.taps(), stride / 4),
+        let Room { table, copies, sums } = room;
+        let groups = match by_row {
+            true => {
+                self.rows(table, copies);
+                kernel_width * stride / 4
+            }
+            false => {
+                self.taps(table);
+                stride / 4
+            }
         };
         let taps = table.len() / BLOCK;
         // SAFETY: this code is compiled for `S`, and it only runs on machines that have `S`.
         let cx = unsafe { Context::of::<S>() };
-        let mut sums = Sums([0; BLOCK * COLUMNS]);
         let wide = if S::Dots::WIDE { PANELS } else { 1 };
         let tall = S::Dots::ROWS.min(ROWS);
         let count = self.panels.len().div_ceil(wide);
@@ -219,13 +299,13 @@ impl Job for Block<'_, '_> {
                 let row = self.rows * tile / tiles;
                 let height = self.rows * (tile + 1) / tiles - row;
                 let tile = Tile {
-                    table: &table,
+                    table,
                     lines: &self.lines[panel * taps * groups..(panel + panels) * taps * groups],
                     starts: &starts[panel * PANEL..],
                     groups,
                     flip: self.weights.flip(),
                     row,
-                    sums: &mut sums,
+                    sums,
                 };
                 // SAFETY: this code is compiled for `S`, and it only runs on machines that have `S`. The table has taps
                 // for the rows `row..row + height`, and the lines are those of `panels` panels.
@@ -302,7 +382,6 @@ impl<const HEIGHT: usize, const WIDTH: usize> Job for TileJob<'_, HEIGHT, WIDTH>
             sums: to,
         } = self.0;
         let depth = lines.len() / WIDTH;
-        let flip = u32::from_ne_bytes([flip; 4]);
         let (starts, _) = starts.as_chunks::<PANEL>();
         // SAFETY: this code is compiled for `S`, and it only runs on machines that have `S`.
         let mut sums = unsafe { [[S::Dots::new(0, &[0; PANEL]); WIDTH]; HEIGHT] };
@@ -325,10 +404,10 @@ impl<const HEIGHT: usize, const WIDTH: usize> Job for TileJob<'_, HEIGHT, WIDTH>
                 // compiled for `S`, and it only runs on machines that have `S`.
                 unsafe {
                     for r in 0..HEIGHT {
-                        let four = rows[r].add(4 * g).cast::<u32>().read_unaligned() ^ flip;
+                        let four = rows[r].add(4 * g).cast::<[u8; 4]>().read_unaligned();
                         for p in 0..WIDTH {
                             let line = &panels[p].get_unchecked(g).0;
-                            sums[r][p] = sums[r][p].add_dots::<false>(line, four.to_ne_bytes());
+                            sums[r][p] = sums[r][p].add_codes(line, four, flip);
                         }
                     }
                 }

@@ -83,6 +83,18 @@ impl Piece<'_> {
         (column < conv.input.size[1]).then(|| column * self.weights.stride + self.channel)
     }
 
+    /// Of the first `columns` columns that the piece reads, the range of those that are not in the padding.
+    #[inline(always)]
+    pub(super) fn inside(&self, columns: usize) -> (usize, usize) {
+        let conv = &self.weights.conv;
+        let (first, left) = (self.x * conv.window.stride[1], conv.window.pads[1]);
+        let low = left.saturating_sub(first).min(columns);
+        (
+            low,
+            (left + conv.input.size[1]).saturating_sub(first).clamp(low, columns),
+        )
+    }
+
     /// The channels of an element in the padding, from the first channel of the piece on.
     #[inline(always)]
     pub(super) fn padding(&self) -> &[u8] {

@@ -41,19 +41,29 @@ unsafe fn vectors<const V: usize>(piece: &Piece<'_>, scratch: &mut Vec<Line>, su
     let columns = (piece.positions - 1) * step + (width - 1) * dilation + 1;
     scratch.resize(groups * columns * V, Line([0; 64]));
     for (group, to) in scratch.chunks_exact_mut(columns * V).enumerate() {
-        let rows = (height - 4 * group).min(4);
+        let rows_used = (height - 4 * group).min(4);
         let first = piece.y * window.stride[0] + 4 * group * window.dilation[0];
         // Rows beyond the kernel are multiplied by weights of 0, so any elements will do.
-        let rows = [0, 1, 2, 3].map(|row| piece.row(first + row.min(rows - 1) * window.dilation[0]));
+        let rows = [0, 1, 2, 3].map(|row| piece.row(first + row.min(rows_used - 1) * window.dilation[0]));
+        let padding = [piece.padding(); 4];
+        let (left, right) = piece.inside(columns);
         for (column, to) in to.as_chunks_mut::<V>().0.iter_mut().enumerate() {
-            let at = piece.column(piece.x * step + column);
-            let elements = |row: usize| match (rows[row], at) {
-                (Some(row), Some(at)) => &row[at..],
-                _ => piece.padding(),
-            };
-            let elements = [elements(0), elements(1), elements(2), elements(3)];
+            let mut elements = padding;
+            if (left..right).contains(&column) {
+                let at = (piece.x * step + column - window.pads[1]) * piece.weights.stride + piece.channel;
+                for row in 0..4 {
+                    if let Some(row_elements) = rows[row] {
+                        elements[row] = &row_elements[at..];
+                    }
+                }
+            }
             // SAFETY: the caller guarantees the instruction set.
-            unsafe { interleave(piece.channels, piece.weights.flip(), elements, to) };
+            unsafe {
+                match rows_used {
+                    4 => interleave::<V, true>(piece.channels, piece.weights.flip(), elements, to),
+                    _ => interleave::<V, false>(piece.channels, piece.weights.flip(), elements, to),
+                }
+            };
         }
     }
     let weights = &piece.packed.lines[piece.channel / CHANNELS * groups * width * 4..][..groups * width * 4];
@@ -103,7 +113,12 @@ unsafe fn vectors<const V: usize>(piece: &Piece<'_>, scratch: &mut Vec<Line>, su
 /// # Safety
 /// The machine must have AVX-512.
 #[inline(always)]
-unsafe fn interleave<const V: usize>(channels: usize, flip: u8, [a, b, c, d]: [&[u8]; 4], to: &mut [Line; V]) {
+unsafe fn interleave<const V: usize, const FOUR: bool>(
+    channels: usize,
+    flip: u8,
+    [a, b, c, d]: [&[u8]; 4],
+    to: &mut [Line; V],
+) {
     // SAFETY: lanes outside of the mask are not read, and stores have the 64 bytes of a line. The caller guarantees the
     // instruction set.
     unsafe {
@@ -115,11 +130,12 @@ unsafe fn interleave<const V: usize>(channels: usize, flip: u8, [a, b, c, d]: [&
         macro_rules! row {
             ($row:ident) => {{
                 assert!($row.len() >= channels, "a row with all channels");
-                let elements = _mm512_maskz_loadu_epi8(mask, $row.as_ptr().cast());
-                _mm512_permutexvar_epi32(order, _mm512_xor_si512(elements, flip))
+                _mm512_permutexvar_epi32(order, _mm512_maskz_loadu_epi8(mask, $row.as_ptr().cast()))
             }};
         }
-        let (a, b, c, d) = (row!(a), row!(b), row!(c), row!(d));
+        let (a, b, c) = (row!(a), row!(b), row!(c));
+        // Kernels of three rows are the most frequent. The fourth is then multiplied by weights of 0.
+        let d = if FOUR { row!(d) } else { c };
         let (ab, cd) = (_mm512_unpacklo_epi8(a, b), _mm512_unpacklo_epi8(c, d));
         let mut lines = [_mm512_unpacklo_epi16(ab, cd), _mm512_unpackhi_epi16(ab, cd), ab, cd];
         if V > 2 {
@@ -128,7 +144,7 @@ unsafe fn interleave<const V: usize>(channels: usize, flip: u8, [a, b, c, d]: [&
             lines[3] = _mm512_unpackhi_epi16(ab, cd);
         }
         for v in 0..V {
-            _mm512_store_si512(to[v].0.as_mut_ptr().cast(), lines[v]);
+            _mm512_store_si512(to[v].0.as_mut_ptr().cast(), _mm512_xor_si512(lines[v], flip));
         }
     }
 }

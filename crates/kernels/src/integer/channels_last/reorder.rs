@@ -131,6 +131,16 @@ impl<const W: usize> Job for Moved<'_, '_, W> {
             Order::Planes => [positions, 1],
             Order::Last { stride } => [1, stride],
         });
+        if let (1, [Order::Planes, Order::Last { stride: 4 }], 1..=4) = (W, orders, channels) {
+            // SAFETY: each task writes its own positions.
+            let to = unsafe { out.slice(base + 4 * first, 4 * count) };
+            let plane = |c: usize| &input[c.min(channels - 1) * positions + first..][..count];
+            let planes = [plane(0), plane(1), plane(2), plane(3)];
+            for (i, to) in to.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+                *to = [planes[0][i], planes[1][i], planes[2][i], planes[3][i]];
+            }
+            return;
+        }
         for c in (0..channels).step_by(BLOCK) {
             for p in (first..first + count).step_by(BLOCK) {
                 let (height, width) = (BLOCK.min(channels - c), BLOCK.min(first + count - p));
