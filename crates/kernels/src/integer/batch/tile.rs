@@ -115,31 +115,79 @@ impl<S: Source, K: Kernel<C, S::Lanes>, const C: usize> TileJob<'_, S, K, C> {
                 let vectors = count.div_ceil(V::LANES);
                 let mut of = [[V::splat(0); C]; 4];
                 of.iter_mut().take(vectors).for_each(|of| *of = constants.next());
-                for row in 0..place.rows {
-                    let x = source.part(row * stride + column, count);
-                    let to = place.bytes(width, row, column, count).as_mut_ptr();
-                    let mut four = [V::splat(0); 4];
-                    if count == block {
-                        for (i, results) in four.iter_mut().enumerate() {
-                            *results = self.kernel.lanes(&of[i], x.load(i * V::LANES));
+                if count == vectors * V::LANES {
+                    match vectors {
+                        1 => self.block::<V, 1>(column, &of, bounds),
+                        2 => self.block::<V, 2>(column, &of, bounds),
+                        3 => self.block::<V, 3>(column, &of, bounds),
+                        _ => self.block::<V, 4>(column, &of, bounds),
+                    }
+                } else {
+                    for row in 0..place.rows {
+                        let x = source.part(row * stride + column, count);
+                        let to = place.bytes(width, row, column, count).as_mut_ptr();
+                        let mut four = [V::splat(0); 4];
+                        for (i, results) in four.iter_mut().enumerate().take(vectors) {
+                            let left = V::LANES.min(count - i * V::LANES);
+                            *results = self.kernel.lanes(&of[i], x.load_first(i * V::LANES, left));
                         }
-                        out.store(four, bounds, |i, elements| elements.store(to.add(i * block)));
-                        continue;
+                        store_first(out, four, bounds, to, count * width);
                     }
-                    for (i, results) in four.iter_mut().enumerate().take(vectors) {
-                        let left = V::LANES.min(count - i * V::LANES);
-                        *results = self.kernel.lanes(&of[i], x.load_first(i * V::LANES, left));
-                    }
-                    out.store(four, bounds, |i, elements| {
-                        elements.store_first(
-                            to.wrapping_add(i * block),
-                            (count * width).saturating_sub(i * block).min(block),
-                        );
-                    });
                 }
                 column += count;
             }
         }
+    }
+}
+
+impl<S: Source, K: Kernel<C, S::Lanes>, const C: usize> TileJob<'_, S, K, C> {
+    /// Computes `N` whole vectors of channels, from a column on, in all rows. `of` has the constants of each vector.
+    ///
+    /// # Safety
+    /// The machine must have the instruction set of the vectors `V`.
+    #[inline(always)]
+    unsafe fn block<V: I32s, const N: usize>(&self, column: usize, of: &[[V; C]; 4], bounds: [V; 2]) {
+        let Tile {
+            out,
+            source,
+            stride,
+            place,
+            ..
+        } = self.tile;
+        let (count, width) = (N * V::LANES, out.bytes());
+        // SAFETY: whole vectors of elements are loaded, which `part` has checked, and stores stay inside of the bytes of each
+        // row. Tiles of different tasks do not overlap, and each borrow ends before the next row. The caller guarantees the
+        // instruction set.
+        unsafe {
+            for row in 0..place.rows {
+                let x = source.part(row * stride + column, count);
+                let to = place.bytes(width, row, column, count).as_mut_ptr();
+                let mut four = [V::splat(0); 4];
+                for i in 0..N {
+                    four[i] = self.kernel.lanes(&of[i], x.load(i * V::LANES));
+                }
+                match N {
+                    4 => out.store(four, bounds, |i, elements| elements.store(to.add(i * 4 * V::LANES))),
+                    _ => store_first(out, four, bounds, to, count * width),
+                }
+            }
+        }
+    }
+}
+
+/// Stores the first `bytes` bytes of four vectors of results.
+///
+/// # Safety
+/// The bytes must be writable, and the machine must have the instruction set of the vectors `V`.
+#[inline(always)]
+unsafe fn store_first<V: I32s>(out: Elements, four: [V; 4], bounds: [V; 2], to: *mut u8, bytes: usize) {
+    let vector = 4 * V::LANES;
+    // SAFETY: only bytes that exist are stored. The caller guarantees the instruction set.
+    unsafe {
+        out.store(four, bounds, |i, elements| {
+            let left = bytes.saturating_sub(i * vector).min(vector);
+            elements.store_first(to.wrapping_add(i * vector), left);
+        });
     }
 }
 

@@ -111,10 +111,13 @@ impl ChannelsLast {
                 let groups = stride / 4;
                 let mut lines = vec![Line([0; 64]); outputs.div_ceil(PANEL) * taps * groups];
                 for o in 0..outputs {
-                    for at in 0..k {
-                        let (channel, tap) = (at / taps, at % taps);
-                        let line = (o / PANEL * taps + tap) * groups + channel / 4;
-                        lines[line].0[o % PANEL * 4 + channel % 4] = planes.byte(weights.get(o * k + at));
+                    let panel = &mut lines[o / PANEL * taps * groups..][..taps * groups];
+                    for channel in 0..channels {
+                        let byte = o % PANEL * 4 + channel % 4;
+                        for tap in 0..taps {
+                            let weight = weights.get(o * k + channel * taps + tap);
+                            panel[tap * groups + channel / 4].0[byte] = planes.byte(weight);
+                        }
                     }
                 }
                 Packed::Dense(lines)
@@ -134,6 +137,20 @@ impl ChannelsLast {
             packed,
             starts,
         }))
+    }
+
+    /// Returns an upper bound for the size in bytes of packed weights, including the data that is packed beside them.
+    /// `channels` is the number of input channels of a group. The extents have to be those of a tensor in memory.
+    pub fn packed_bytes(out_channels: usize, channels: usize, taps: usize) -> usize {
+        let line = size_of::<Line>();
+        let dense = out_channels.div_ceil(PANEL) * channels.div_ceil(4) * taps * line;
+        // The rows of a depthwise kernel are padded to groups of four.
+        let depthwise = (out_channels.div_ceil(depthwise::CHANNELS) * 4 * line + out_channels) * taps;
+        let (packed, pad) = match channels {
+            1 => (dense.max(depthwise), out_channels.max(4)),
+            _ => (dense, channels.next_multiple_of(4)),
+        };
+        packed + out_channels.next_multiple_of(4 * PANEL) * size_of::<i32>() + pad
     }
 
     /// Number of bytes from one position of the input to the next. It is at least the number of channels; what is between
