@@ -11,6 +11,11 @@
 //! takes two signed operands, so activations of `u16` are read as `u16 − 2^15`. To make up for this, the sums start
 //! from other numbers.
 
+#![allow(
+    clippy::needless_range_loop,
+    reason = "an iterator over an array of registers would move them to memory"
+)]
+
 use super::{
     loops::Loops,
     sums::{Carrier, Sums},

@@ -37,8 +37,8 @@ pub(crate) fn permuted_sums(tables: &[ByteTables; 2], [a, b]: [&[u8]; 2], sums: 
         // The four bytes of the numbers for each element.
         let mut parts = [[[0_u8; PIECE]; 4]; 2];
         for (o, elements) in [a, b].into_iter().enumerate() {
-            for part in 0..4 {
-                looked_up(&tables[o].0[part], elements, &mut parts[o][part]);
+            for (table, part) in tables[o].0.iter().zip(&mut parts[o]) {
+                looked_up(table, elements, part);
             }
         }
         let (vectors, rest) = sums.as_chunks_mut::<64>();

@@ -1,5 +1,10 @@
 //! Dense convolutions as matrix products: a row is an output position, and a panel has sixteen output channels.
 
+#![allow(
+    clippy::needless_range_loop,
+    reason = "an iterator over an array of registers would move them to memory"
+)]
+
 use super::{ChannelsLast, Line, PANEL};
 use crate::context::Context;
 use crate::error::KernelError;

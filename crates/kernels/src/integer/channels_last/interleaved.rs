@@ -6,8 +6,13 @@
 //!
 //! Loops over vectors count indices, because an iterator over an array of registers would move them to memory.
 
+#![allow(
+    clippy::needless_range_loop,
+    reason = "an iterator over an array of registers would move them to memory"
+)]
+
 use super::Line;
-use super::depthwise::{CHANNELS, Piece, Sums};
+use super::piece::{CHANNELS, Piece, Sums};
 use std::arch::x86_64::*;
 
 /// Number of outputs that share the loads of the weights.
@@ -47,7 +52,12 @@ unsafe fn vectors<const V: usize>(piece: &Piece<'_>, scratch: &mut Vec<Line>, su
         let rows = [0, 1, 2, 3].map(|row| piece.row(first + row.min(rows_used - 1) * window.dilation[0]));
         let padding = [piece.padding(); 4];
         let (left, right) = piece.inside(columns);
-        for (column, to) in to.as_chunks_mut::<V>().0.iter_mut().enumerate() {
+        // If a position has exactly as many channels as the vectors, positions follow each other without gaps, and as many
+        // as fit in a register are interleaved at once.
+        let together = 4 / V;
+        let whole = together > 1 && piece.weights.stride == 16 * V && rows.iter().all(Option::is_some);
+        let mut column = 0;
+        while column < columns {
             let mut elements = padding;
             if (left..right).contains(&column) {
                 let at = (piece.x * step + column - window.pads[1]) * piece.weights.stride + piece.channel;
@@ -57,13 +67,33 @@ unsafe fn vectors<const V: usize>(piece: &Piece<'_>, scratch: &mut Vec<Line>, su
                     }
                 }
             }
+            let (channels, flip) = (piece.channels, piece.weights.flip());
+            if whole
+                && column >= left
+                && column + together <= right
+                && let Some(to) = to[column * V..].first_chunk_mut::<4>()
+            {
+                // SAFETY: the caller guarantees the instruction set.
+                unsafe {
+                    match rows_used {
+                        4 => interleave::<4, true>(CHANNELS, flip, elements, to),
+                        _ => interleave::<4, false>(CHANNELS, flip, elements, to),
+                    }
+                }
+                column += together;
+                continue;
+            }
+            let Some(to) = to[column * V..].first_chunk_mut::<V>() else {
+                break;
+            };
             // SAFETY: the caller guarantees the instruction set.
             unsafe {
                 match rows_used {
-                    4 => interleave::<V, true>(piece.channels, piece.weights.flip(), elements, to),
-                    _ => interleave::<V, false>(piece.channels, piece.weights.flip(), elements, to),
+                    4 => interleave::<V, true>(channels, flip, elements, to),
+                    _ => interleave::<V, false>(channels, flip, elements, to),
                 }
             };
+            column += 1;
         }
     }
     let weights = &piece.packed.lines[piece.channel / CHANNELS * groups * width * 4..][..groups * width * 4];

@@ -11,6 +11,7 @@ mod dense;
 mod depthwise;
 #[cfg(target_arch = "x86_64")]
 mod interleaved;
+mod piece;
 mod pool;
 mod reorder;
 
@@ -58,7 +59,7 @@ enum Packed {
     /// `[panels][taps][stride / 4]` lines. Byte `4·l + j` of a line is the weight of output channel `l` of the panel and
     /// input channel `j` of the group of four.
     Dense(Vec<Line>),
-    Depthwise(depthwise::Packed),
+    Depthwise(piece::Packed),
 }
 
 impl ChannelsLast {
@@ -104,7 +105,7 @@ impl ChannelsLast {
         let [kernel_height, kernel_width] = conv.window.kernel;
         let taps = kernel_height * kernel_width;
         let packed = match depthwise {
-            true => Packed::Depthwise(depthwise::Packed::new(&conv, |channel, tap| {
+            true => Packed::Depthwise(piece::Packed::new(&conv, |channel, tap| {
                 weights.get(channel * taps + tap) as i8
             })),
             false => {
@@ -145,7 +146,7 @@ impl ChannelsLast {
         let line = size_of::<Line>();
         let dense = out_channels.div_ceil(PANEL) * channels.div_ceil(4) * taps * line;
         // The rows of a depthwise kernel are padded to groups of four.
-        let depthwise = (out_channels.div_ceil(depthwise::CHANNELS) * 4 * line + out_channels) * taps;
+        let depthwise = (out_channels.div_ceil(piece::CHANNELS) * 4 * line + out_channels) * taps;
         let (packed, pad) = match channels {
             1 => (dense.max(depthwise), out_channels.max(4)),
             _ => (dense, channels.next_multiple_of(4)),
