@@ -1,6 +1,7 @@
 //! The arguments of the command line.
 
 mod analyze;
+mod bench;
 mod eval;
 mod machine;
 mod plugin;
@@ -17,6 +18,7 @@ use strait_identify::Tolerance;
 use strait_target::{Origin, Registry};
 
 pub(crate) use analyze::Analyze;
+pub(crate) use bench::Bench;
 pub(crate) use eval::Eval;
 pub(crate) use machine::Machine;
 pub(crate) use plugin::{Check, Language, Lock, New, Plugin, PluginCommand};
@@ -40,6 +42,7 @@ pub(crate) enum Command {
     Samples(Samples),
     Run(Run),
     Eval(Eval),
+    Bench(Bench),
     Verify(Verify),
     Inspect(Inspect),
     Targets(Targets),

@@ -6,6 +6,7 @@ pub use strait_report as report;
 
 mod analysis;
 pub mod artifact;
+pub mod bench;
 pub mod catalogue;
 pub mod dialect;
 pub mod eval;

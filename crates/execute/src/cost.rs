@@ -12,7 +12,7 @@ use crate::site::slot;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use strait_core::{Def, Graph, GraphId, Module, Node, Op, TensorType, ValueId};
-use strait_kernels::integer::{ConvWeights, GemmWeights};
+use strait_kernels::integer::{ChannelsLast, ConvWeights, GemmWeights};
 
 /// The cost of one node, in bytes or in operations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -219,7 +219,14 @@ fn packed_bytes(op: &Op, x: Option<&TensorType>, weight: &TensorType) -> u64 {
         _ if dims.contains(&0) => return 0,
         (Op::Conv(op), [out_channels, taps @ ..]) => {
             let extents = [*out_channels, taps.iter().product()];
-            ConvWeights::packed_bytes(extents, x, ends, carrier(op.accumulator))
+            let last = match taps {
+                [channels, taps @ ..] if x.bits() <= 8 => {
+                    ChannelsLast::packed_bytes(*out_channels, *channels, taps.iter().product())
+                }
+                _ => 0,
+            };
+            let planes = ConvWeights::packed_bytes(extents, x, ends, carrier(op.accumulator));
+            planes.map(|planes| planes.max(last))
         }
         (Op::Gemm(op), &[first, second]) => {
             let extents = if op.transpose_b {
@@ -227,7 +234,12 @@ fn packed_bytes(op: &Op, x: Option<&TensorType>, weight: &TensorType) -> u64 {
             } else {
                 [first, second]
             };
-            GemmWeights::packed_bytes(extents, x, ends, carrier(op.accumulator))
+            let last = match x.bits() <= 8 && extents[0].is_multiple_of(4) {
+                true => ChannelsLast::packed_bytes(extents[1], extents[0], 1),
+                false => 0,
+            };
+            let packed = GemmWeights::packed_bytes(extents, x, ends, carrier(op.accumulator));
+            packed.map(|packed| packed.max(last))
         }
         _ => return 0,
     };

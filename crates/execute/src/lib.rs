@@ -20,6 +20,7 @@ pub mod reference;
 
 mod aligned;
 mod batches;
+mod channels_last;
 mod cost;
 mod elementwise;
 mod error;
@@ -57,7 +58,7 @@ pub use evaluate::evaluate;
 pub use limits::{Demand, Excess, Limits, Operations};
 pub use loops_for::{LoopsFor, Standard};
 pub use options::PlanOptions;
-pub use plan::{Plan, Port};
+pub use plan::{Plan, PlanStep, Port};
 pub use samples::{SampleError, map_in_order};
 pub use tensor::{Tensor, TensorView};
 pub use threads::{MOST_THREADS, Threads, both};

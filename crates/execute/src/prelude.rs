@@ -3,5 +3,5 @@
 pub(crate) use crate::error::StepError;
 pub(crate) use crate::executable::*;
 pub(crate) use crate::site::NodeSlots;
-pub(crate) use crate::step::{Io, Step, reading};
+pub(crate) use crate::step::{Io, Orders, Step, elementwise, reading};
 pub(crate) use strait_core::{Elem, TensorType, op};

@@ -38,6 +38,7 @@ impl Single {
             outputs,
             fused: None,
             options,
+            last: false,
         })
     }
 }

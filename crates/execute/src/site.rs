@@ -67,6 +67,8 @@ pub(crate) struct NodeSlots<'a> {
     /// adds.
     pub(crate) fused: Option<Fused>,
     pub(crate) options: &'a PlanOptions<'a>,
+    /// True if the plan can store operands and results with their channels last.
+    pub(crate) last: bool,
 }
 
 impl<'a> NodeSlots<'a> {
@@ -91,6 +93,7 @@ impl<'a> NodeSlots<'a> {
                 .collect::<Result<_, _>>()?,
             fused: node.fused.as_deref().cloned(),
             options,
+            last: false,
         })
     }
 

@@ -19,8 +19,52 @@ pub(crate) trait Step: Send + Sync {
         &[]
     }
 
+    /// Returns the order in which the step reads and writes images.
+    fn orders(&self) -> Orders {
+        Orders::Planes
+    }
+
     /// Computes the results.
     fn run(&self, io: &mut Io<'_>) -> Result<(), StepError>;
+}
+
+/// The order in which a step reads and writes images.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Orders {
+    /// In the order of the graph: each channel is a plane.
+    Planes,
+    /// Each element of the result is computed from the elements of the operands at the same place. So the order does not
+    /// matter, as long as operands and result have the same one.
+    Any,
+    /// Channels are last. In the first operand, there are `stride` elements from one position to the next. All other
+    /// operands are in the order of the graph.
+    Last {
+        /// The number of channels, or more.
+        stride: usize,
+    },
+}
+
+/// Makes a step from a function of one operand that computes each element of the result from the element at the same
+/// place.
+pub(crate) fn elementwise(run: impl Fn(&mut Io<'_>) -> Result<(), StepError> + Send + Sync + 'static) -> Box<dyn Step> {
+    Box::new(Reading {
+        operands: 1,
+        orders: Orders::Any,
+        run,
+    })
+}
+
+/// Makes a step from a function that reads one image and writes one image, both with channels last. Positions of the
+/// operand are `stride` elements apart.
+pub(crate) fn on_channels_last(
+    stride: usize,
+    run: impl Fn(&mut Io<'_>) -> Result<(), StepError> + Send + Sync + 'static,
+) -> Box<dyn Step> {
+    Box::new(Reading {
+        operands: 1,
+        orders: Orders::Last { stride },
+        run,
+    })
 }
 
 /// Makes a step from a function. The step reads the first `operands` operands.
@@ -28,17 +72,26 @@ pub(crate) fn reading(
     operands: usize,
     run: impl Fn(&mut Io<'_>) -> Result<(), StepError> + Send + Sync + 'static,
 ) -> Box<dyn Step> {
-    Box::new(Reading { operands, run })
+    Box::new(Reading {
+        operands,
+        orders: Orders::Planes,
+        run,
+    })
 }
 
 struct Reading<F> {
     operands: usize,
+    orders: Orders,
     run: F,
 }
 
 impl<F: Fn(&mut Io<'_>) -> Result<(), StepError> + Send + Sync> Step for Reading<F> {
     fn reads(&self, operand: usize) -> bool {
         operand < self.operands
+    }
+
+    fn orders(&self) -> Orders {
+        self.orders
     }
 
     fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {

@@ -4,6 +4,7 @@
 mod common;
 
 mod border;
+mod channels_last;
 mod element_types;
 mod evaluate;
 mod float_ops;

@@ -1,7 +1,7 @@
 //! The instruction set that a kernel runs on, and how a job is run in the version that is compiled for it.
 
 use crate::isa::Isa;
-use crate::simd::{I32s, Job, Scalar, Simd};
+use crate::simd::{ByteTables, I32s, Job, Scalar, Simd};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{with_avx2, with_avx512};
 
@@ -39,6 +39,37 @@ impl Context {
     #[inline(always)]
     pub(crate) unsafe fn of<S: Simd>() -> Context {
         Context { isa: S::ISA }
+    }
+
+    /// Computes `out = table[input]` for the first bytes, and returns how many were computed. There are none if the
+    /// machine has no instruction for lookups, or this context does not use it.
+    pub(crate) fn permuted(self, table: &[u8; 256], input: &[u8], out: &mut [u8]) -> usize {
+        #[cfg(target_arch = "x86_64")]
+        if self.permutes() {
+            // SAFETY: the machine has AVX-512 and VBMI.
+            return unsafe { crate::simd::permuted(table, input, out) };
+        }
+        let _ = (table, input, out);
+        0
+    }
+
+    /// True if [`Context::permuted_sums`] computes sums.
+    pub(crate) fn permutes(self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        return self.isa == Isa::Avx512 && std::arch::is_x86_feature_detected!("avx512vbmi");
+        #[cfg(not(target_arch = "x86_64"))]
+        false
+    }
+
+    /// Computes `sums = tables[0][a] + tables[1][b]`, if this context [`permutes`](Context::permutes).
+    pub(crate) fn permuted_sums(self, tables: &[ByteTables; 2], operands: [&[u8]; 2], sums: &mut [i32]) {
+        #[cfg(target_arch = "x86_64")]
+        if self.permutes() {
+            // SAFETY: the machine has AVX-512 and VBMI.
+            unsafe { crate::simd::permuted_sums(tables, operands, sums) };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = (tables, operands, sums);
     }
 
     /// Runs a job on vectors of this context's instruction set. If the instruction set has no vectors, this does

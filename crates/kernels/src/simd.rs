@@ -1,5 +1,6 @@
 //! For each instruction set, the few vector operations that the compiler does not use by itself.
 
+mod byte_tables;
 #[cfg_attr(
     not(target_arch = "x86_64"),
     allow(dead_code, reason = "only x86-64 has vectors so far")
@@ -8,12 +9,17 @@ mod i32s;
 #[cfg(target_arch = "x86_64")]
 mod intrinsics;
 mod job;
+#[cfg(target_arch = "x86_64")]
+mod permuted;
 
 use crate::isa::Isa;
+pub(crate) use byte_tables::ByteTables;
 pub(crate) use i32s::I32s;
 pub(crate) use job::Job;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use job::{with_avx2, with_avx512};
+#[cfg(target_arch = "x86_64")]
+pub(crate) use permuted::{permuted, permuted_sums};
 
 /// An instruction set that a [`Job`] is compiled for.
 pub(crate) trait Simd {
@@ -82,6 +88,15 @@ pub(crate) trait Dots: Copy {
     /// # Safety
     /// The machine must have the instruction set.
     unsafe fn add_dots<const PANEL_UNSIGNED: bool>(self, panel: &[u8; 64], four: [u8; 4]) -> Self;
+    /// Like `add_dots` with four codes, of which each byte XOR `flip` (0 or 0x80) is an unsigned number.
+    ///
+    /// # Safety
+    /// The machine must have the instruction set.
+    #[inline(always)]
+    unsafe fn add_codes(self, panel: &[u8; 64], four: [u8; 4], flip: u8) -> Self {
+        // SAFETY: the caller upholds the safety contract of this method.
+        unsafe { self.add_dots::<false>(panel, four.map(|byte| byte ^ flip)) }
+    }
     /// Adds a dot product to lane `l`: the two 16-bit words in `panel` from byte `4·l` on times the two words in `two`.
     ///
     /// # Safety
@@ -514,6 +529,19 @@ mod x86 {
                 } else {
                     _mm512_dpbusd_epi32(self.0, four, panel)
                 })
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn add_codes(self, panel: &[u8; 64], four: [u8; 4], flip: u8) -> Self {
+            // SAFETY: the caller guarantees that the machine has VNNI. The load reads the 64 bytes of `panel`.
+            unsafe {
+                let panel = _mm512_loadu_si512(panel.as_ptr().cast());
+                // An addition of 0x80 flips the highest bit. As an addition of bytes it stays in the vector unit, where it
+                // costs nothing, whereas four bytes that are flipped before would have to be moved there.
+                let four = _mm512_set1_epi32(i32::from_ne_bytes(four));
+                let four = _mm512_add_epi8(four, _mm512_set1_epi8(flip.cast_signed()));
+                Vnni(_mm512_dpbusd_epi32(self.0, four, panel))
             }
         }
 

@@ -4,6 +4,7 @@
 
 mod support;
 
+mod channels_last;
 mod exhaustive;
 mod float_functions;
 mod float_products;

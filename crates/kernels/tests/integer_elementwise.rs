@@ -248,6 +248,22 @@ fn long_rows_and_many_rows_are_split_without_a_trace() {
 }
 
 #[test]
+fn every_byte_is_looked_up_on_every_instruction_set() {
+    let table: Vec<u8> = (0..=255_u8).map(|i| i.wrapping_mul(77) ^ (i >> 3)).collect();
+    for length in [0, 1, 63, 64, 65, 300] {
+        let input: Vec<u8> = (0..length).map(|i| (i * 37 % 256) as u8).collect();
+        for (element, flip) in [(IntType::I8, 0x80), (IntType::U8, 0)] {
+            let wanted: Vec<u8> = input.iter().map(|&x| table[usize::from(x ^ flip)]).collect();
+            for isa in Isa::available() {
+                let mut out = vec![0; input.len()];
+                lookup(&Context::with_isa(isa), element, &table, &input, &mut out).unwrap();
+                assert_eq!(out, wanted, "{element} {length} {isa:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn lookups_begin_at_the_smallest_code() {
     let cx = Context::detect();
     let table: Vec<u8> = (0..=255).rev().collect();

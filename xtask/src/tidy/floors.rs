@@ -38,7 +38,7 @@ const FLOORS: &[(&str, &[&[&str]])] = &[
             &["analysis"],
             &["pipeline"],
             &["artifact", "catalogue", "inspect", "lock"],
-            &["eval", "run", "verification"],
+            &["bench", "eval", "run", "verification"],
         ],
     ),
 ];

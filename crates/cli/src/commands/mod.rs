@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod analyze;
+mod bench;
 mod calibrate;
 mod compile;
 mod eval;
@@ -34,6 +35,7 @@ pub(crate) fn run(arguments: &Arguments) -> Exit {
         Command::Run(arguments) => run::run(arguments),
         Command::Samples(arguments) => samples::run(arguments),
         Command::Eval(arguments) => eval::run(arguments),
+        Command::Bench(arguments) => bench::run(arguments),
         Command::Verify(arguments) => verify::run(arguments),
         Command::Inspect(arguments) => inspect::run(arguments),
         Command::Targets(arguments) => targets::run(arguments),

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod arguments;
+mod bench;
 mod calibrate;
 mod identify;
 mod inspect;

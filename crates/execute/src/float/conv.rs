@@ -26,7 +26,7 @@ impl Executable for op::Conv {
         let weight = types.operand(1);
         Scratch::run(match x.shape.len() {
             5 => weight.map_or(0, |weight| volume_bytes(self, x, weight, y)),
-            _ => padded_bytes(self, x, weight),
+            _ => padded_bytes(self, x, weight).max(reordered_bytes(x)),
         })
     }
 }
@@ -49,6 +49,17 @@ fn volume_bytes(op: &op::Conv, x: &TensorType, weight: &TensorType, y: &TensorTy
         read.saturating_mul(2).saturating_add(made),
         FLOAT.max(y.elem.size() as u64),
     )
+}
+
+/// Returns the bytes of the copy of an operand of codes whose channels are last. Codes of more than 8 bits and floats are
+/// not copied.
+fn reordered_bytes(x: &TensorType) -> u64 {
+    if x.elem.int_type().is_none_or(|codes| codes.bits() > 8) || x.shape.len() < 3 {
+        return 0;
+    }
+    let channels = extent(x, 1);
+    // Channels are padded to whole groups of four.
+    times(count(x) / channels.max(1), channels.saturating_add(3) / 4 * 4)
 }
 
 /// Returns the bytes of one padded image in the layout that the kernels read; 0 if the operand has this layout already.

@@ -46,6 +46,7 @@ pub(crate) fn prepare(addend: &Addend, site: &NodeSlots<'_>) -> Prepared {
         outputs: smallvec![sums],
         fused: None,
         options: site.options,
+        last: false,
     };
     let product = match &site.node.op {
         Op::Conv(op) => conv::prepare(op, &alone)?,

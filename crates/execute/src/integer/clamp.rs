@@ -10,7 +10,7 @@ pub(crate) fn prepare(op: &op::Clamp, site: &NodeSlots<'_>) -> Prepared {
         return Ok(None);
     };
     let ends = [op.min, op.max];
-    Ok(Some(reading(1, move |io| {
+    Ok(Some(elementwise(move |io| {
         Ok(clamp(io.context, element, ends, io.input(0)?, io.output()?)?)
     })))
 }

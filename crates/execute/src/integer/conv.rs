@@ -4,8 +4,9 @@ use super::operands::{Constant, ConstantBias, Prepared, carrier, codes};
 use crate::float::volume;
 use crate::layers::Layers;
 use crate::prelude::*;
+use crate::step::on_channels_last;
 use crate::window;
-use strait_kernels::integer::ConvWeights;
+use strait_kernels::integer::{ChannelsLast, ConvWeights};
 
 pub(crate) fn prepare(op: &op::Conv, site: &NodeSlots<'_>) -> Prepared {
     let (x, weight) = (site.input(0)?, site.input(1)?);
@@ -33,6 +34,16 @@ pub(crate) fn prepare(op: &op::Conv, site: &NodeSlots<'_>) -> Prepared {
             Err(_) => return Ok(None),
         },
     };
+    if site.last && layers.is_none() {
+        let packed = ChannelsLast::new(conv, element, op.pad_value, weights.weights(), bias.bias())?;
+        if let Some(packed) = packed {
+            let (batch, loops) = (conv.input.batch, site.loops()?);
+            return Ok(Some(on_channels_last(packed.stride(), move |io| {
+                let (context, x) = (io.context, io.input(0)?);
+                Ok(loops.conv_last(context, &packed, batch, x, io.output()?)?)
+            })));
+        }
+    }
     let weights = ConvWeights::new(conv, element, op.pad_value, weights.weights(), bias.bias())?;
     let (batch, loops) = (conv.input.batch, site.loops()?);
     Ok(Some(reading(1, move |io| {

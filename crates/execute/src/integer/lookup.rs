@@ -9,9 +9,7 @@ use strait_requantize::IntType;
 /// Returns a step that looks up each code of the operand in a table. The table begins with the entry of the smallest
 /// code.
 pub(crate) fn step(element: IntType, table: Vec<u8>) -> Box<dyn Step> {
-    reading(1, move |io| {
-        Ok(lookup(io.context, element, &table, io.input(0)?, io.output()?)?)
-    })
+    elementwise(move |io| Ok(lookup(io.context, element, &table, io.input(0)?, io.output()?)?))
 }
 
 impl Executable for op::Interpolate {

@@ -46,11 +46,15 @@ pub(crate) fn prepare(op: &op::Requantize, site: &NodeSlots<'_>) -> Prepared {
         }
     };
     let loops = site.options.loops.loops_for(&form, clamp)?;
-    Ok(Some(reading(1, move |io| {
+    let run = move |io: &mut Io<'_>| {
         match element {
             Some(element) => loops.requantize(io.context, extents, element, io.input(0)?, io.output()?)?,
             None => loops.requantize_wide(io.context, extents, io.input(0)?, io.output()?)?,
         }
         Ok(())
-    })))
+    };
+    Ok(Some(match form.channels() {
+        None => elementwise(run),
+        Some(_) => reading(1, run),
+    }))
 }

@@ -40,6 +40,7 @@ pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> FoundJoin {
         inputs: [Some(base)].into_iter().collect(),
         output,
         step: lookup::step(element, table),
+        last: None,
     };
     Ok(Some((join, nodes)))
 }

@@ -1,7 +1,9 @@
 //! Joins `producer → requantize → clamp`: the producer's loops also requantize and clamp each accumulator.
 
 use super::scope::{FoundJoin, Join, Joins, Scope};
+use crate::channels_last;
 use crate::integer;
+use crate::prelude::Orders;
 use crate::site::Slot;
 use smallvec::SmallVec;
 use strait_core::{Fused, Kind, NodeId, Op, Term, ValueId};
@@ -44,6 +46,10 @@ pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> FoundJoin {
         site.inputs[position] = Some(scope.slot(picks)?);
     }
     let step = integer::prepare(&site).map_err(|error| scope.error(id, error))?;
+    let last = match scope.last && step.orders() == Orders::Planes {
+        true => channels_last::prepare(&site).map_err(|error| scope.error(id, error))?,
+        false => None,
+    };
     let read = |(index, value): (usize, &Option<_>)| value.filter(|_| step.reads(index));
     let inputs = operands.iter().enumerate().map(read).collect();
     let join = Join {
@@ -51,6 +57,7 @@ pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> FoundJoin {
         inputs,
         output,
         step,
+        last,
     };
     Ok(Some((join, [vec![id], nodes].concat())))
 }

@@ -21,15 +21,22 @@ use strait_core::{Graph, Module, NodeId};
 pub(crate) use scope::{Joins, Replacement};
 
 impl Joins {
-    /// Finds all joins in a graph. `order` has the graph's nodes in the order in which they run.
+    /// Finds all joins in a graph. `order` has the graph's nodes in the order in which they run. `last` says whether the
+    /// plan can store values with their channels last.
     pub(crate) fn find(
         module: &Module,
         graph: &Graph,
         options: &PlanOptions<'_>,
         order: &[NodeId],
+        last: bool,
     ) -> Result<Joins, ExecuteError> {
         let mut joins = Joins::none(graph);
-        let scope = Scope { module, graph, options };
+        let scope = Scope {
+            module,
+            graph,
+            options,
+            last,
+        };
         // Sums are joined first, because they need the complete chains of nodes that compute their operands. The other
         // joins would take nodes out of these chains.
         for look in [sum::look, epilogue::look, chain::look] {

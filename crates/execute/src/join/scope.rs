@@ -15,6 +15,8 @@ pub(crate) struct Join {
     pub(crate) inputs: SmallVec<[Option<ValueId>; 3]>,
     pub(crate) output: ValueId,
     pub(crate) step: Box<dyn Step>,
+    /// The step for operands and results whose channels are last, if there is one.
+    pub(crate) last: Option<Box<dyn Step>>,
 }
 
 /// The joins of a graph.
@@ -69,6 +71,8 @@ pub(super) struct Scope<'a> {
     pub(super) module: &'a Module,
     pub(super) graph: &'a Graph,
     pub(super) options: &'a PlanOptions<'a>,
+    /// True if the plan can store values with their channels last.
+    pub(super) last: bool,
 }
 
 impl<'a> Scope<'a> {
@@ -82,7 +86,11 @@ impl<'a> Scope<'a> {
     }
 
     pub(super) fn site(&self, id: NodeId) -> Result<NodeSlots<'a>, ExecuteError> {
-        NodeSlots::new(self.module, self.graph, id, self.options)
+        let site = NodeSlots::new(self.module, self.graph, id, self.options)?;
+        Ok(NodeSlots {
+            last: self.last,
+            ..site
+        })
     }
 
     pub(super) fn slot(&self, id: ValueId) -> Result<Slot<'a>, ExecuteError> {

@@ -13,6 +13,8 @@ use strait_requantize::IntType;
 
 struct Sum {
     broadcast: Broadcast,
+    /// True if both operands have the extents of the result.
+    alike: bool,
     elements: [IntType; 2],
     operands: [Operand; 2],
     loops: Box<dyn Loops>,
@@ -67,6 +69,7 @@ pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> FoundJoin {
     let prepare = || {
         Ok(Sum {
             broadcast: Broadcast::new(&site.input(0)?.dims, &site.input(1)?.dims)?,
+            alike: site.input(0)?.dims == site.input(1)?.dims,
             elements: [left.element, right.element],
             operands: [left.operand, right.operand],
             loops: site.loops()?,
@@ -78,6 +81,7 @@ pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> FoundJoin {
         inputs: [Some(left.base), Some(right.base)].into_iter().collect(),
         output,
         step: Box::new(step.map_err(|error| scope.error(id, error))?),
+        last: None,
     };
     Ok(Some((join, nodes)))
 }
@@ -154,6 +158,13 @@ impl Operand {
 }
 
 impl Step for Sum {
+    fn orders(&self) -> Orders {
+        match self.alike {
+            true => Orders::Any,
+            false => Orders::Planes,
+        }
+    }
+
     fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
         let operands = [io.input(0)?, io.input(1)?];
         let [a, b] = &self.operands;

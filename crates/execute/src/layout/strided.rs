@@ -149,6 +149,18 @@ fn fill<T: Copy>(dims: &[usize], picks: &[Option<Picks>], inner: usize, input: &
     if positions == 0 || out.is_empty() {
         return;
     }
+    if rest.is_empty()
+        && let Some([first, ..]) = picks[0].as_deref()
+        && picks[0]
+            .iter()
+            .flatten()
+            .zip(*first..)
+            .all(|(&pick, next)| pick == next)
+    {
+        // The positions are neighbours, so their elements are copied together.
+        out.copy_from_slice(&input[first * block..][..out.len()]);
+        return;
+    }
     let out_block = out.len() / positions;
     for (position, out) in out.chunks_exact_mut(out_block.max(1)).enumerate() {
         let from = picks[0].as_ref().map_or(position, |p| p[position]);

@@ -1,8 +1,10 @@
 //! Builds a plan from a graph: prepares each node, then places each value.
 
+use super::orders::{Reads, ValueOrders, decide};
 use super::{Constant, Piece, Plan, PlannedStep, Port, Shown, Source, Storage, Work};
 use crate::aligned::AlignedBytes;
-use crate::error::ExecuteError;
+use crate::cost::operations;
+use crate::error::{ExecuteError, StepError};
 use crate::join::{self, Joins};
 use crate::memory::{self, Request};
 use crate::options::PlanOptions;
@@ -10,10 +12,10 @@ use crate::site::{NodeSlots, Slot, check_types, slot};
 use crate::step::Step;
 use crate::tensor::Dims;
 use crate::tensor::byte_count;
-use crate::{late, layout, prepare};
+use crate::{channels_last, late, layout, prepare};
 use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;
-use strait_core::{DataId, Def, Dim, Graph, GraphId, Module, NodeId, TensorData, ValueId};
+use strait_core::{DataId, Def, Dim, Graph, GraphId, Module, Node, NodeId, Op, TensorData, ValueId};
 
 /// The largest size of the arena: 64 GiB. A malicious model that needs more is refused before anything is allocated.
 const LARGEST_ARENA: usize = 1 << 36;
@@ -24,6 +26,8 @@ struct Draft {
     inputs: SmallVec<[Option<ValueId>; 3]>,
     outputs: SmallVec<[ValueId; 1]>,
     work: Drafted,
+    /// True if the step only copies a value of the graph in another order.
+    reorders: bool,
 }
 
 /// What a step computes, before operands are placed.
@@ -46,20 +50,22 @@ pub(super) fn build(
     let mut builder = Builder::new(module, graph, options, depth)?;
     // Joins are only searched if no extent depends on data.
     let mut joins = match options.join && builder.open.is_empty() {
-        true => Joins::find(module, graph, options, &order)?,
+        true => Joins::find(module, graph, options, &order, builder.last)?,
         false => Joins::none(graph),
     };
     for node in order {
         match joins.take(node) {
             join::Replacement::Alone => builder.draft(node)?,
             join::Replacement::Elsewhere => {}
-            join::Replacement::Here(join) => builder.drafts.push(Draft {
-                node: join.node,
-                inputs: join.inputs,
-                outputs: smallvec![join.output],
-                work: Drafted::Step(join.step),
-            }),
+            join::Replacement::Here(join) => {
+                let (step, last) = (join.step, join.last);
+                builder.add(join.node, join.inputs, smallvec![join.output], step, || Ok(last))?;
+            }
         }
+    }
+    builder.outputs = builder.graph.outputs().to_vec();
+    for index in 0..builder.outputs.len() {
+        builder.outputs[index] = builder.in_order(builder.outputs[index], None)?;
     }
     builder.find_last_uses();
     builder.share_buffers();
@@ -98,6 +104,13 @@ struct Builder<'a> {
     /// The values with an extent that is only known at run time, each with the number of its owned tensor.
     open: BTreeMap<ValueId, usize>,
     depth: usize,
+    /// True if values may be stored with their channels last.
+    last: bool,
+    orders: ValueOrders,
+    /// The node of the last step.
+    node: NodeId,
+    /// The values that are returned, in the order of the graph.
+    outputs: Vec<ValueId>,
 }
 
 impl<'a> Builder<'a> {
@@ -130,8 +143,12 @@ impl<'a> Builder<'a> {
             buffers: vec![None; graph.value_bound()],
             requests: Vec::new(),
             in_place: Vec::new(),
+            last: options.join && open.is_empty() && depth.is_none(),
             open,
             depth: depth.unwrap_or(0),
+            orders: ValueOrders::default(),
+            node: NodeId::new(0),
+            outputs: Vec::new(),
         })
     }
 
@@ -145,30 +162,108 @@ impl<'a> Builder<'a> {
                 inputs: node.inputs.clone(),
                 outputs: node.outputs.clone(),
                 work: Drafted::Late(Box::new(late)),
+                reorders: false,
             });
             return Ok(());
         }
-        let site = NodeSlots::new(self.module, self.graph, id, self.options)?;
+        let site = NodeSlots {
+            last: self.last,
+            ..NodeSlots::new(self.module, self.graph, id, self.options)?
+        };
         let node = site.node;
+        self.node = id;
         if let (true, [Some(operand), ..], [result]) = (layout::is_alias(&site), &node.inputs[..], &node.outputs[..]) {
+            let operand = self.in_order(*operand, None)?;
             self.roots[result.index()] = self.roots[operand.index()];
             self.drafts.push(Draft {
                 node: id,
                 inputs: SmallVec::new(),
                 outputs: node.outputs.clone(),
                 work: Drafted::Shares,
+                reorders: false,
             });
             return Ok(());
         }
         let step = prepare::prepare(&site).map_err(|source| ExecuteError::at(self.module, self.graph, id, source))?;
         let read = |(index, value): (usize, &Option<ValueId>)| value.filter(|_| step.reads(index));
+        let inputs = node.inputs.iter().enumerate().map(read).collect();
+        self.add(id, inputs, node.outputs.clone(), step, || channels_last::prepare(&site))
+    }
+
+    /// Adds a step, after steps that reorder the operands as the step reads them. `last` makes the version of the step for
+    /// operands and results whose channels are last.
+    fn add(
+        &mut self,
+        node: NodeId,
+        mut inputs: SmallVec<[Option<ValueId>; 3]>,
+        outputs: SmallVec<[ValueId; 1]>,
+        step: Box<dyn Step>,
+        last: impl FnOnce() -> Result<Option<Box<dyn Step>>, StepError>,
+    ) -> Result<(), ExecuteError> {
+        self.node = node;
+        let is_last = inputs.iter().flatten().any(|&value| self.orders.is_last(value));
+        let (step, reads) =
+            decide(step, is_last, last).map_err(|source| ExecuteError::at(self.module, self.graph, node, source))?;
+        for (index, input) in inputs.iter_mut().enumerate() {
+            let Some(value) = input else { continue };
+            let to = self.slots[value.index()]
+                .as_ref()
+                .and_then(|slot| reads.of(index, &slot.dims));
+            *value = self.in_order(*value, to)?;
+        }
+        if !matches!(reads, Reads::Planes) {
+            for &output in &outputs {
+                if let Some(slot) = &self.slots[output.index()] {
+                    self.orders.set_last(output, &slot.dims);
+                }
+            }
+        }
         self.drafts.push(Draft {
-            node: id,
-            inputs: node.inputs.iter().enumerate().map(read).collect(),
-            outputs: node.outputs.clone(),
+            node,
+            inputs,
+            outputs,
             work: Drafted::Step(step),
+            reorders: false,
         });
         Ok(())
+    }
+
+    /// Returns the value in this order: with this stride if channels are last, or in planes. If it is stored in another
+    /// order, adds a step that copies it.
+    fn in_order(&mut self, value: ValueId, to: Option<usize>) -> Result<ValueId, ExecuteError> {
+        let Some(slot) = &self.slots[value.index()] else {
+            return Ok(value);
+        };
+        let Some(reordering) = self.orders.reordering(value, &slot.dims, to) else {
+            return Ok(value);
+        };
+        if let Some(copy) = self.orders.copy(value, to) {
+            return Ok(copy);
+        }
+        let elements = reordering
+            .elements()
+            .filter(|&count| byte_count(slot.elem, &[count]).is_some());
+        let elements = elements.ok_or_else(|| self.too_large())?;
+        let step = reordering.step(slot.elem.size());
+        let copy = ValueId::new(self.roots.len());
+        self.slots.push(Some(Slot {
+            elem: slot.elem,
+            dims: smallvec![elements],
+            quant: None,
+            constant: None,
+        }));
+        self.roots.push(copy.index());
+        self.last_uses.push(0);
+        self.buffers.push(None);
+        self.orders.add_copy(value, reordering.to, copy);
+        self.drafts.push(Draft {
+            node: self.node,
+            inputs: smallvec![Some(value)],
+            outputs: smallvec![copy],
+            work: Drafted::Step(step),
+            reorders: true,
+        });
+        Ok(copy)
     }
 
     fn root(&self, value: ValueId) -> usize {
@@ -193,8 +288,8 @@ impl<'a> Builder<'a> {
                 self.last_uses[root] = self.last_uses[root].max(index);
             }
         }
-        for &output in self.graph.outputs() {
-            let root = self.root(output);
+        for &output in &self.outputs {
+            let root = self.roots[output.index()];
             self.last_uses[root] = self.drafts.len();
         }
     }
@@ -266,8 +361,8 @@ impl<'a> Builder<'a> {
         for (index, draft) in std::mem::take(&mut self.drafts).into_iter().enumerate() {
             steps.push(self.planned(draft, self.in_place[index], &arena.offsets, &mut constants)?);
         }
-        let mut port = |&value: &ValueId| {
-            let place = self.place(value, &arena.offsets, &mut constants)?;
+        let mut port = |value: ValueId, stored: ValueId| {
+            let place = self.place(stored, &arena.offsets, &mut constants)?;
             let shown = self.shown(value, place)?;
             let found = self.graph.value(value);
             let dims = found.map_or(&[][..], |value| &value.ty.shape);
@@ -287,13 +382,14 @@ impl<'a> Builder<'a> {
                 .graph
                 .inputs()
                 .iter()
-                .map(&mut port)
+                .map(|&value| port(value, value))
                 .collect::<Result<_, ExecuteError>>()?,
             outputs: self
                 .graph
                 .outputs()
                 .iter()
-                .map(&mut port)
+                .zip(&self.outputs)
+                .map(|(&value, &stored)| port(value, stored))
                 .collect::<Result<_, ExecuteError>>()?,
             steps,
             constants: constants.tensors,
@@ -320,6 +416,7 @@ impl<'a> Builder<'a> {
             elem: found.ty.elem,
             shape: found.ty.shape.iter().map(extent).collect::<Dims>(),
             place,
+            last: self.orders.is_last(value),
         })
     }
 
@@ -336,6 +433,17 @@ impl<'a> Builder<'a> {
             offset: offsets[buffer],
             bytes: self.bytes(root),
         })
+    }
+
+    /// Returns the number of multiply-adds of a convolution or matrix product, and 0 for any other node.
+    fn multiply_adds(&self, node: &Node) -> u64 {
+        if !matches!(node.op, Op::Conv(_) | Op::Gemm(_) | Op::MatMul(_)) {
+            return 0;
+        }
+        let ty = |id: ValueId| self.graph.value(id).map(|value| &value.ty);
+        let operands: SmallVec<[_; 3]> = node.inputs.iter().map(|id| id.and_then(ty)).collect();
+        let results: SmallVec<[_; 1]> = node.outputs.iter().filter_map(|&id| ty(id)).collect();
+        operations(&node.op, &operands, &results)
     }
 
     fn planned(
@@ -356,7 +464,9 @@ impl<'a> Builder<'a> {
                     result: Some(position),
                 });
             }
-            shown.push(self.shown(value, place)?);
+            if !draft.reorders {
+                shown.push(self.shown(value, place)?);
+            }
         }
         let mut places: SmallVec<[Option<Storage>; 3]> = SmallVec::new();
         for (operand, value) in draft.inputs.iter().enumerate() {
@@ -388,6 +498,7 @@ impl<'a> Builder<'a> {
             Some(Storage::Arena { offset, .. }) => Source::Piece(pieces.partition_point(|p| p.offset < offset)),
         };
         let node = self.graph.node(draft.node);
+        let outputs = draft.outputs.len();
         let work = match draft.work {
             Drafted::Shares => Work::Shares,
             Drafted::Step(step) => Work::Step(step),
@@ -404,7 +515,12 @@ impl<'a> Builder<'a> {
         };
         Ok(PlannedStep {
             node: node.map_or("", |n| self.module.name(n.name)).into(),
-            op: node.map_or("", |n| n.op.term().name()),
+            op: match draft.reorders {
+                true => "reorder",
+                false => node.map_or("", |n| n.op.term().name()),
+            },
+            multiply_adds: node.filter(|_| !draft.reorders).map_or(0, |n| self.multiply_adds(n)),
+            outputs,
             operands: places.iter().enumerate().map(source).collect(),
             work,
             pieces,

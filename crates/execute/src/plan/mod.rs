@@ -4,6 +4,7 @@
 //! each of them.
 
 mod build;
+mod orders;
 
 pub(crate) use build::{is_aligned, ordered};
 
@@ -18,8 +19,10 @@ use crate::threads::Threads;
 use crate::workspace::Workspace;
 use bytes::Bytes;
 use smallvec::SmallVec;
+use std::time::{Duration, Instant};
 use strait_core::{Elem, GraphId, Module, ValueId};
 use strait_kernels::Context;
+use strait_kernels::integer::{Order, reorder};
 
 /// An input or output of a plan.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +37,17 @@ pub struct Port {
     pub shape: Vec<usize>,
     /// The axes whose extent depends on data.
     pub open: Vec<usize>,
+}
+
+/// A step of a plan, as profiles show it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlanStep<'a> {
+    /// The name of the step's node. If several nodes were joined, it is the node that does most of the work.
+    pub node: &'a str,
+    /// The name of the node's op.
+    pub op: &'static str,
+    /// The number of multiply-adds, if the step is a convolution or a matrix product; 0 otherwise.
+    pub multiply_adds: u64,
 }
 
 /// A graph that is prepared to run. A plan is immutable and can be shared between threads. See the crate's
@@ -84,10 +98,14 @@ impl Constant {
 struct PlannedStep {
     node: Box<str>,
     op: &'static str,
+    multiply_adds: u64,
     work: Work,
+    /// The number of results that the step writes.
+    outputs: usize,
     operands: SmallVec<[Source; 3]>,
     /// The ranges of the arena that the step uses, ascending and disjoint.
     pieces: SmallVec<[Piece; 4]>,
+    /// The results that observers see.
     results: SmallVec<[Shown; 1]>,
 }
 
@@ -126,6 +144,28 @@ struct Shown {
     elem: Elem,
     shape: Dims,
     place: Storage,
+    /// True if the channels are last in memory.
+    last: bool,
+}
+
+impl Shown {
+    /// Copies the elements of a value from or to memory, where its channels are last. `orders` is the order of the elements
+    /// that are read, and that of the elements that are written.
+    fn reorder(
+        &self,
+        context: &Context,
+        orders: impl FnOnce(Order) -> [Order; 2],
+        from: &[u8],
+        to: &mut [u8],
+    ) -> Result<(), ExecuteError> {
+        let [batch, channels, spatial @ ..] = &self.shape[..] else {
+            return Err(ExecuteError::Ours(format!("{} has no channels", self.value)));
+        };
+        let extents = [*batch, *channels, spatial.iter().product()];
+        let orders = orders(Order::Last { stride: *channels });
+        reorder(context, extents, self.elem.size(), orders, from, to)
+            .map_err(|error| ExecuteError::Ours(format!("{}: {error}", self.value)))
+    }
 }
 
 impl Workspace {
@@ -180,9 +220,35 @@ impl Plan {
             .map(|shown| shown.value)
     }
 
-    /// Returns the number of steps. If nodes were joined, there are fewer steps than nodes.
+    /// Returns the number of steps that compute values of the graph. If nodes were joined, there are fewer of them than
+    /// nodes. Steps that only copy a value in another order are not counted.
     pub fn step_count(&self) -> usize {
-        self.steps.len()
+        self.steps.iter().filter(|step| !step.results.is_empty()).count()
+    }
+
+    /// Returns the steps, in the order in which they run.
+    pub fn steps(&self) -> impl ExactSizeIterator<Item = PlanStep<'_>> {
+        self.steps.iter().map(|step| PlanStep {
+            node: &step.node,
+            op: step.op,
+            multiply_adds: step.multiply_adds,
+        })
+    }
+
+    /// Like [`Plan::run`], and also writes how long each step took. `times` has one element for each of
+    /// [`Plan::steps`].
+    ///
+    /// # Errors
+    /// As for [`Plan::run`].
+    pub fn run_timed(
+        &self,
+        workspace: &mut Workspace,
+        inputs: &[TensorView<'_>],
+        times: &mut [Duration],
+    ) -> Result<Vec<Tensor>, ExecuteError> {
+        self.check_inputs(inputs)?;
+        let (arena, threads) = workspace.arena(self.arena_bytes)?;
+        threads.run(|| self.run_steps(arena, inputs, (&mut |_, _, _| None, false), times))
     }
 
     /// Runs the graph once, on the threads of the workspace.
@@ -190,7 +256,7 @@ impl Plan {
     /// # Errors
     /// [`ExecuteError::Input`] if an input does not fit; [`ExecuteError::Node`] if a node fails.
     pub fn run(&self, workspace: &mut Workspace, inputs: &[TensorView<'_>]) -> Result<Vec<Tensor>, ExecuteError> {
-        self.run_observed(workspace, inputs, &mut |_, _| {})
+        self.run_timed(workspace, inputs, &mut [])
     }
 
     /// Like [`Plan::run`], but calls `observe` with each of the graph's inputs, and then with each value as soon as it
@@ -229,7 +295,7 @@ impl Plan {
             true => replace(value, tensor),
             false => None,
         };
-        threads.run(|| self.run_steps(arena, inputs, &mut own))
+        threads.run(|| self.run_steps(arena, inputs, (&mut own, true), &mut []))
     }
 
     /// Like [`Plan::run_observed`]. If nodes run other graphs, also calls `observe` with the values of these graphs,
@@ -249,7 +315,7 @@ impl Plan {
             observe(graph, value, tensor);
             None
         };
-        threads.run(|| self.run_steps(arena, inputs, &mut all))
+        threads.run(|| self.run_steps(arena, inputs, (&mut all, true), &mut []))
     }
 
     /// Runs the graph once as part of the run of another graph, on the same threads.
@@ -260,15 +326,18 @@ impl Plan {
     ) -> Result<Vec<Tensor>, ExecuteError> {
         self.check_inputs(inputs)?;
         let mut arena = AlignedBytes::zeroed(self.arena_bytes);
-        self.run_steps(arena.as_mut_slice(), inputs, replace)
+        self.run_steps(arena.as_mut_slice(), inputs, (replace, true), &mut [])
     }
 
+    /// Runs all steps. If `observed` is false, `replace` is only called by steps that run other graphs.
     fn run_steps(
         &self,
         arena: &mut [u8],
         inputs: &[TensorView<'_>],
-        replace: &mut Replace<'_>,
+        (replace, observed): (&mut Replace<'_>, bool),
+        times: &mut [Duration],
     ) -> Result<Vec<Tensor>, ExecuteError> {
+        let mut times = times.iter_mut();
         let mut owned: Vec<Option<Tensor>> = vec![None; self.owned];
         for ((port, place), input) in self.inputs.iter().zip(inputs) {
             match *place {
@@ -279,16 +348,30 @@ impl Plan {
             replace(self.graph, port.value, *input);
         }
         for step in &self.steps {
+            let time = times.next().map(|time| (time, Instant::now()));
             self.run_step(step, arena, &mut owned, replace)
                 .map_err(|source| ExecuteError::Node {
                     node: step.node.to_string(),
                     op: step.op,
                     source,
                 })?;
-            for result in &step.results {
+            if let Some((time, start)) = time {
+                *time = start.elapsed();
+            }
+            for result in step.results.iter().filter(|_| observed) {
                 let made = self.view(result, arena, &owned)?;
-                if let Some(other) = replace(self.graph, result.value, made) {
-                    put(other, result, arena, &mut owned)?;
+                let other = match result.last {
+                    true => {
+                        let mut planes = AlignedBytes::zeroed(made.bytes().len());
+                        let orders = |last| [last, Order::Planes];
+                        result.reorder(&self.context, orders, made.bytes(), planes.as_mut_slice())?;
+                        let planes = TensorView::planned(result.elem, &result.shape, planes.as_slice());
+                        replace(self.graph, result.value, planes)
+                    }
+                    false => replace(self.graph, result.value, made),
+                };
+                if let Some(other) = other {
+                    put(&self.context, other, result, arena, &mut owned)?;
                 }
             }
         }
@@ -298,6 +381,7 @@ impl Plan {
                 elem: port.elem,
                 shape: port.shape[..].into(),
                 place: *place,
+                last: false,
             };
             Ok(self.view(&shown, arena, &owned)?.to_tensor())
         };
@@ -343,7 +427,7 @@ impl Plan {
         let mut position = 0;
         let mut reads: SmallVec<[&[u8]; 4]> = SmallVec::new();
         let mut writes: SmallVec<[Option<&mut [u8]>; 1]> = SmallVec::new();
-        writes.resize_with(planned.results.len(), || None);
+        writes.resize_with(planned.outputs, || None);
         for piece in &planned.pieces {
             let (_, behind) = rest.split_at_mut(piece.offset - position);
             let (bytes, behind) = behind.split_at_mut(piece.bytes);
@@ -386,7 +470,7 @@ impl Plan {
         }
         let made = late.run(&views, replace)?;
         for (result, tensor) in results.iter().zip(made) {
-            put(tensor, result, arena, owned).map_err(ours)?;
+            put(&self.context, tensor, result, arena, owned).map_err(ours)?;
         }
         Ok(())
     }
@@ -412,11 +496,21 @@ impl Plan {
 }
 
 /// Stores a tensor in the place of a result.
-fn put(tensor: Tensor, result: &Shown, arena: &mut [u8], owned: &mut [Option<Tensor>]) -> Result<(), ExecuteError> {
+fn put(
+    context: &Context,
+    tensor: Tensor,
+    result: &Shown,
+    arena: &mut [u8],
+    owned: &mut [Option<Tensor>],
+) -> Result<(), ExecuteError> {
     let same = tensor.elem() == result.elem && tensor.shape().len() == result.shape.len();
     match result.place {
         Storage::Arena { offset, bytes } if same && tensor.shape() == &result.shape[..] => {
-            arena[offset..offset + bytes].copy_from_slice(tensor.view().bytes());
+            let to = &mut arena[offset..offset + bytes];
+            if result.last {
+                return result.reorder(context, |last| [Order::Planes, last], tensor.view().bytes(), to);
+            }
+            to.copy_from_slice(tensor.view().bytes());
             Ok(())
         }
         Storage::Owned(index) if same => {

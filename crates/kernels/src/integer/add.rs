@@ -9,7 +9,10 @@ use super::{
 };
 use crate::context::Context;
 use crate::simd::Job;
-use crate::{error::KernelError, simd::Simd};
+use crate::{
+    error::KernelError,
+    simd::{ByteTables, Simd},
+};
 use strait_requantize::IntType;
 
 impl Addend<'_> {
@@ -78,6 +81,17 @@ impl dyn Loops + '_ {
     ) -> Result<(), KernelError> {
         if let [Addend::Table(a), Addend::Table(b)] = addends {
             let [flip_a, flip_b] = elements.map(flip);
+            let (extent, strides) = shape.last();
+            if strides == [1, 1] && extent == shape.elements() && cx.permutes() {
+                check_operands(shape, elements, operands)?;
+                let tables = [ByteTables::new(a, flip_a), ByteTables::new(b, flip_b)];
+                return each_piece(self, shape, Carrier::I32, out, |from, _, place| {
+                    let mut sums = [0; PIECE];
+                    let [a, b] = [0, 1].map(|o| &operands[o][from[o]..][..place.columns]);
+                    cx.permuted_sums(&tables, [a, b], &mut sums[..place.columns]);
+                    self.finish(*cx, Sums::I32(&sums), place.columns, place)
+                });
+            }
             let sum = move |x: u8, y: u8| a[usize::from(x ^ flip_a)].wrapping_add(b[usize::from(y ^ flip_b)]);
             return binary(self, cx, shape, elements, operands, out, sum);
         }

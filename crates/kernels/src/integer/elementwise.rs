@@ -114,6 +114,39 @@ pub(super) fn binary(
         check_8_bits(what, elements[o])?;
         expect_len(what, operands[o].len(), Some(shape.elements[o]))?;
     }
+    let (extent, strides) = shape.last();
+    let rows = shape.elements() / extent.max(1);
+    let lines = PIECE / extent.max(1);
+    if lines > 1 && rows > 1 {
+        // Several short rows follow each other in memory, so they are requantized together.
+        loops.check_channels(1)?;
+        let elements = product(&[shape.elements(), loops.width(Carrier::I32)]);
+        expect_len("the output", out.len(), elements)?;
+        let out = Shared::new(out);
+        return try_for_each(rows.div_ceil(lines), shape.elements(), &|index| {
+            let first = index * lines;
+            let count = lines.min(rows - first);
+            let mut accumulators = [0; PIECE];
+            cx.run(PairRows {
+                operands,
+                strides,
+                combine,
+                extent,
+                start: |row| shape.row(first + row),
+                accumulators: &mut accumulators[..count * extent],
+            });
+            let place = OutputTile {
+                out: &out,
+                at: first * extent,
+                row_stride: 0,
+                rows: 1,
+                columns: count * extent,
+                axis: Axis::Rows,
+                first_channel: 0,
+            };
+            loops.finish(*cx, Sums::I32(&accumulators), count * extent, &place)
+        });
+    }
     each_piece(loops, shape, Carrier::I32, out, |from, strides, place| {
         let mut accumulators = [0; PIECE];
         cx.run(Pairs {
@@ -271,6 +304,34 @@ impl<C: Fn(u8, u8) -> i32> Job for Pairs<'_, C> {
                     *to = combine(a[i * strides_a], b[i * strides_b]);
                 }
             }
+        }
+    }
+}
+
+/// Computes the accumulators of several rows. `start` returns where a row starts in each operand.
+struct PairRows<'a, C, R> {
+    operands: [&'a [u8]; 2],
+    strides: [usize; 2],
+    combine: C,
+    extent: usize,
+    start: R,
+    accumulators: &'a mut [i32],
+}
+
+impl<C: Fn(u8, u8) -> i32 + Copy, R: Fn(usize) -> [usize; 2]> Job for PairRows<'_, C, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self) {
+        for (row, accumulators) in self.accumulators.chunks_exact_mut(self.extent).enumerate() {
+            let from = (self.start)(row);
+            let pairs = Pairs {
+                operands: [&self.operands[0][from[0]..], &self.operands[1][from[1]..]],
+                strides: self.strides,
+                combine: self.combine,
+                accumulators,
+            };
+            pairs.run::<S>();
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::simd::Job;
 use crate::{
     error::{KernelError, expect_len, product},
     parallel::{Shared, try_for_each},
-    simd::Simd,
+    simd::{Simd, interleave},
 };
 use strait_requantize::IntType;
 
@@ -412,6 +412,19 @@ impl dyn Loops + '_ {
         let start = |_, sum: i64| constant.wrapping_sub(zero_a.wrapping_mul(sum));
         let panels = match words {
             true => Panels::new(planes, [k, n], |k, n| b.word(k, n).into(), start)?,
+            false if b.strides[1] == 1 && k <= LONGEST => {
+                let (bytes, sums) = cx.run(PackRows {
+                    b: &b,
+                    flip: flip_b,
+                    extents: [k, n],
+                });
+                let starts = sums.into_iter().enumerate().map(|(n, sum)| start(n, sum));
+                Panels {
+                    starts: Starts::new(planes.narrow, starts),
+                    planes,
+                    bytes,
+                }
+            }
             false => Panels::new(
                 planes,
                 [k, n],
@@ -424,6 +437,10 @@ impl dyn Loops + '_ {
             true => {
                 let to = to.as_chunks_mut().0.iter_mut().enumerate();
                 to.for_each(|(k, to)| *to = a.word(r, k).to_ne_bytes());
+            }
+            false if a.strides[1] == 1 => {
+                let elements = &a.data[r * a.strides[0]..][..k];
+                to.iter_mut().zip(elements).for_each(|(to, &x)| *to = x ^ flip_a);
             }
             false => to
                 .iter_mut()
@@ -440,6 +457,55 @@ impl dyn Loops + '_ {
             row_factor: zero_b.wrapping_neg(),
         }
         .run(cx, out)
+    }
+}
+
+/// The most elements of a column whose sum is sure to fit in 32 bits.
+const LONGEST: usize = 1 << 23;
+
+/// A job that packs an operand of bytes whose rows are contiguous, as [`Panels::new`] does. Each byte is XORed with `flip`,
+/// which makes it signed. Returns the panels and the sums of the columns.
+struct PackRows<'a, 'b> {
+    b: &'a Activation<'b>,
+    flip: u8,
+    extents: [usize; 2],
+}
+
+impl Job for PackRows<'_, '_> {
+    type Output = (Vec<u8>, Vec<i64>);
+
+    #[inline(always)]
+    fn run<S: Simd>(self) -> (Vec<u8>, Vec<i64>) {
+        let PackRows {
+            b,
+            flip,
+            extents: [k, n],
+        } = self;
+        let depth = k.next_multiple_of(4);
+        let columns = n.next_multiple_of(COLUMNS);
+        let (mut bytes, mut sums) = (vec![0; columns * depth], vec![0; columns]);
+        for (p, panel) in bytes.chunks_exact_mut((COLUMNS * depth).max(1)).enumerate() {
+            let (first, width) = (p * COLUMNS, COLUMNS.min(n - p * COLUMNS));
+            let mut of = [0_i32; COLUMNS];
+            for (group, to) in panel.as_chunks_mut::<64>().0.iter_mut().enumerate() {
+                let mut lines = [[0; COLUMNS]; 4];
+                for (line, row) in lines.iter_mut().zip(4 * group..k) {
+                    let from = &b.data[row * b.strides[0] + first..];
+                    match from.first_chunk() {
+                        Some(from) if width == COLUMNS => *line = *from,
+                        _ => line[..width].copy_from_slice(&from[..width]),
+                    }
+                    for (sum, &byte) in of.iter_mut().zip(&*line) {
+                        *sum += i32::from((byte ^ flip).cast_signed());
+                    }
+                }
+                *to = interleave(&lines, flip);
+            }
+            for (to, sum) in sums[first..first + width].iter_mut().zip(of) {
+                *to = sum.into();
+            }
+        }
+        (bytes, sums)
     }
 }
 

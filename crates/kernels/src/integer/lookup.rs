@@ -1,6 +1,6 @@
 //! Functions of one code: table lookups and clamps.
 
-use super::bytes::{Code, check_codes, origin, width};
+use super::bytes::{Code, check_codes, flip, origin, width};
 use crate::context::Context;
 use crate::simd::Job;
 use crate::{
@@ -19,7 +19,7 @@ const PIECE: usize = 1 << 14;
 ///
 /// # Errors
 /// [`KernelError::Shape`] if the slices do not fit together.
-pub fn lookup(_: &Context, element: IntType, table: &[u8], input: &[u8], out: &mut [u8]) -> Result<(), KernelError> {
+pub fn lookup(cx: &Context, element: IntType, table: &[u8], input: &[u8], out: &mut [u8]) -> Result<(), KernelError> {
     check_codes("the operand of a lookup", element)?;
     let entries = 1 << element.bits();
     let entry = table.len() / entries;
@@ -27,11 +27,27 @@ pub fn lookup(_: &Context, element: IntType, table: &[u8], input: &[u8], out: &m
     let count = input.len() / width(element);
     expect_len("the input", input.len(), Some(count * width(element)))?;
     expect_len("the output", out.len(), product(&[count, entry]))?;
+    if let (Ok(table), 1) = (<&[u8; 256]>::try_from(table), entry) {
+        let flip = flip(element);
+        // The table is sorted by codes, and `look_up` reads it by bytes.
+        let table = std::array::from_fn(|byte| table[byte ^ usize::from(flip)]);
+        for_each_chunk(out, PIECE, count, |i, out| {
+            look_up(*cx, &table, &input[i * PIECE..][..out.len()], out);
+        });
+        return Ok(());
+    }
     match width(element) {
         1 => entries_of::<[u8; 1]>(element, table, entry, input, out),
         _ => entries_of::<[u8; 2]>(element, table, entry, input, out),
     }
     Ok(())
+}
+
+/// Computes `out = table[input]` for bytes.
+pub(super) fn look_up(cx: Context, table: &[u8; 256], input: &[u8], out: &mut [u8]) {
+    let done = cx.permuted(table, input, out);
+    let rest = out.iter_mut().zip(input).skip(done);
+    rest.for_each(|(to, &x)| *to = table[usize::from(x)]);
 }
 
 /// The lookup in a table whose entries have `width` bytes.
@@ -42,13 +58,9 @@ fn entries_of<T: Code>(element: IntType, table: &[u8], width: usize, input: &[u8
     let at = |x: T| (x.above(element).wrapping_sub(lowest) & mask) as usize;
     for_each_chunk(out, PIECE * width, input.len(), |i, out| {
         let input = &input[i * PIECE..];
-        if let (Ok(table), 1) = (<&[u8; 256]>::try_from(table), width) {
-            out.iter_mut().zip(input).for_each(|(to, &x)| *to = table[at(x)]);
-        } else {
-            for (to, &x) in out.chunks_exact_mut(width).zip(input) {
-                let entry = at(x) * width;
-                to.copy_from_slice(&table[entry..entry + width]);
-            }
+        for (to, &x) in out.chunks_exact_mut(width).zip(input) {
+            let entry = at(x) * width;
+            to.copy_from_slice(&table[entry..entry + width]);
         }
     });
 }

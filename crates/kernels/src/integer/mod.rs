@@ -52,6 +52,7 @@ mod add;
 )]
 pub(crate) mod batch;
 pub(crate) mod bytes;
+mod channels_last;
 mod conv;
 mod conv_weights;
 mod depthwise;
@@ -62,6 +63,7 @@ pub(crate) mod in_registers;
 mod lane;
 pub(crate) mod lanes;
 mod layer_norm;
+mod limit;
 mod lookup;
 mod loops;
 mod output_tile;
@@ -76,12 +78,14 @@ pub(crate) mod tiles;
 
 pub use accumulators::accumulators;
 pub use batch::Batch;
+pub use channels_last::{ChannelsLast, Order, max_pool_last, reorder};
 pub use conv_weights::ConvWeights;
 pub use elementwise::Broadcast;
 pub use epilogue::{Epilogue, PerChannel, per_channel};
 pub use gemm::{Activation, GemmWeights};
 pub use in_registers::InRegisters;
 pub use layer_norm::IntegerLayerNorm;
+pub use limit::multiply_adds_per_second;
 pub use lookup::{clamp, lookup};
 
 pub use loops::{Addend, Loops};

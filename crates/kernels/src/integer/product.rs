@@ -11,6 +11,11 @@
 //! takes two signed operands, so activations of `u16` are read as `u16 − 2^15`. To make up for this, the sums start
 //! from other numbers.
 
+#![allow(
+    clippy::needless_range_loop,
+    reason = "an iterator over an array of registers would move them to memory"
+)]
+
 use super::{
     loops::Loops,
     sums::{Carrier, Sums},
@@ -297,10 +302,11 @@ impl<const HEIGHT: usize, const WIDTH: usize, P: Products> Job for TileJob<'_, H
                 }
             }
         }
-        for (row, sums) in to.0.iter_mut().zip(sums) {
-            let (columns, _) = row[first_panel * COLUMNS..].as_chunks_mut::<COLUMNS>();
-            for (to, from) in columns.iter_mut().zip(sums) {
-                *to = from.to_array();
+        // Loops over indices: an iterator over an array of registers would move them to memory.
+        for r in 0..HEIGHT {
+            let (columns, _) = to.0[r][first_panel * COLUMNS..].as_chunks_mut::<COLUMNS>();
+            for p in 0..WIDTH {
+                columns[p] = sums[r][p].to_array();
             }
         }
     }

@@ -1,13 +1,15 @@
 //! Softmax of codes.
 
-use super::bytes::{Code, origin, width};
+use super::bytes::{Code, flip, origin, width};
+use super::lookup::look_up;
 use crate::context::Context;
+use crate::simd::{Job, Simd};
 use crate::{
     error::{KernelError, expect_len, product},
     parallel::for_each_chunk,
 };
 use strait_requantize::IntType;
-use strait_requantize::function::{Softmax, SoftmaxRows};
+use strait_requantize::function::{Divisor, Softmax, SoftmaxRows};
 
 /// Number of elements that a task computes if rows are shorter than that.
 const PIECE: usize = 1 << 12;
@@ -22,6 +24,8 @@ pub struct IntegerSoftmax {
     /// The exponentials of the differences 0, −1, −2, … For differences beyond the end of the table, the last entry is
     /// used.
     exponentials: Vec<i32>,
+    /// For 8-bit codes, the part of the sum that comes from each of 256 differences.
+    addends: Option<Box<[i32; 256]>>,
 }
 
 impl IntegerSoftmax {
@@ -39,7 +43,12 @@ impl IntegerSoftmax {
         {
             exponentials.pop();
         }
+        let addends = (width(element) == 1).then(|| {
+            let addend = |distance: usize| rows.addend(exponentials[distance.min(exponentials.len() - 1)]);
+            Box::new(std::array::from_fn(addend))
+        });
         Ok(IntegerSoftmax {
+            addends,
             rows,
             element,
             longest_row: softmax.longest_row(),
@@ -54,7 +63,7 @@ impl IntegerSoftmax {
     /// [`KernelError::Shape`] if a slice does not have these extents, or if rows are longer than the definition allows.
     pub fn run(
         &self,
-        _: &Context,
+        cx: &Context,
         [outer, axis, inner]: [usize; 3],
         input: &[u8],
         out: &mut [u8],
@@ -75,6 +84,10 @@ impl IntegerSoftmax {
         // A result takes as long as about eight multiply-adds.
         for_each_chunk(out, piece, input.len().saturating_mul(8), |i, out| {
             let input = &input[i * piece..];
+            if let (Some(addends), 1) = (&self.addends, inner) {
+                let rows = out.chunks_exact_mut(block).zip(input.chunks_exact(block));
+                return rows.for_each(|(out, input)| self.row(*cx, addends, input, out));
+            }
             for (out, input) in out.chunks_mut(block * width).zip(input.chunks(block * width)) {
                 match width {
                     1 => self.block::<[u8; 1]>(inner, input, out),
@@ -83,6 +96,20 @@ impl IntegerSoftmax {
             }
         });
         Ok(())
+    }
+
+    /// Computes a row of 8-bit codes. A row has few different results: one for each distance from the largest code. So
+    /// their table is made first, and the row is looked up in it.
+    fn row(&self, cx: Context, addends: &[i32; 256], input: &[u8], out: &mut [u8]) {
+        let flip = flip(self.element);
+        let (largest, sum) = cx.run(Sum { addends, flip, input });
+        let table = cx.run(Shares {
+            exponentials: &self.exponentials,
+            by: self.rows.divisor(sum),
+            largest: usize::from(largest),
+            flip: usize::from(flip),
+        });
+        look_up(cx, &table, input, out);
     }
 
     /// Computes `inner` rows whose elements are interleaved in memory.
@@ -110,9 +137,74 @@ impl IntegerSoftmax {
     }
 }
 
+/// A job that finds the largest code of a row, above the type's origin, and the sum of the addends of all its codes.
+struct Sum<'a> {
+    addends: &'a [i32; 256],
+    flip: u8,
+    input: &'a [u8],
+}
+
+impl Job for Sum<'_> {
+    type Output = (u8, i32);
+
+    #[inline(always)]
+    fn run<S: Simd>(self) -> (u8, i32) {
+        let mut largest = 0;
+        for code in self.input {
+            largest = (code ^ self.flip).max(largest);
+        }
+        let mut sum = 0;
+        for code in self.input {
+            sum += self.addends[usize::from(largest.wrapping_sub(code ^ self.flip))];
+        }
+        (largest, sum)
+    }
+}
+
+/// A job that computes the share of each 8-bit code in a row, as bytes. The codes are those up to the largest one of
+/// the row; the entries of other codes have no meaning. Exponentials beyond the end of the list are equal to the last
+/// one.
+struct Shares<'a> {
+    exponentials: &'a [i32],
+    by: Divisor,
+    /// The largest code of the row, above the type's origin.
+    largest: usize,
+    flip: usize,
+}
+
+impl Job for Shares<'_> {
+    type Output = [u8; 256];
+
+    /// Computes y = half_away(half_up(e·r / 2³¹) / 2^s) − 128, saturated. No number here is negative before 128 is
+    /// subtracted, so both roundings add one half.
+    #[inline(always)]
+    fn run<S: Simd>(self) -> [u8; 256] {
+        let (reciprocal, shift) = self.by.parts();
+        let (reciprocal, half) = (i64::from(reciprocal), 1_i64 << (shift - 1));
+        let share = |exponential: i32| {
+            let product = (i64::from(exponential) * reciprocal + (1 << 30)) >> 31;
+            (((product + half) >> shift).min(255) as u8) ^ 0x80
+        };
+        // The share of the code at each distance from the largest one.
+        let mut shares = [0; 256];
+        for (share_of, &exponential) in shares.iter_mut().zip(self.exponentials) {
+            *share_of = share(exponential);
+        }
+        if let (Some(rest), Some(&last)) = (shares.get_mut(self.exponentials.len()..), self.exponentials.last()) {
+            rest.fill(share(last));
+        }
+        let mut table = [0; 256];
+        for (code, &share) in shares[..=self.largest].iter().rev().enumerate() {
+            table[code ^ self.flip] = share;
+        }
+        table
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::isa::Isa;
 
     /// Computes each row by the definition of the function.
     fn defined(softmax: &Softmax, [outer, axis, inner]: [usize; 3], codes: &[i32]) -> Vec<i32> {
@@ -163,12 +255,11 @@ mod tests {
                 };
                 let input = bytes(&codes);
                 let mut out = vec![0; input.len()];
-                kernel.run(&Context::detect(), extents, &input, &mut out).unwrap();
-                assert_eq!(
-                    out,
-                    bytes(&defined(&softmax, extents, &codes)),
-                    "{softmax:?} {extents:?}"
-                );
+                let expected = bytes(&defined(&softmax, extents, &codes));
+                for isa in Isa::available() {
+                    kernel.run(&Context::with_isa(isa), extents, &input, &mut out).unwrap();
+                    assert_eq!(out, expected, "{softmax:?} {extents:?} {isa:?}");
+                }
             }
         }
     }

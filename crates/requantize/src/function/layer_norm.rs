@@ -233,6 +233,12 @@ impl LayerNorm {
 }
 
 impl Moments {
+    /// The length n of the row, the sum S, the reciprocal m and the shift 33 − q, with which a code x becomes
+    /// half_up((n·x − S)·m / 2^shift).
+    pub fn parts(self) -> ([i64; 3], u8) {
+        ([self.length, self.sum, self.reciprocal], self.shift)
+    }
+
     /// The code minus the mean, divided by the deviation, with 22 fractional bits.
     pub fn normalized(&self, code: i32) -> i32 {
         // The difference has 31 bits and the reciprocal has 33 bits, so there is room to add one half to their product.

@@ -193,6 +193,14 @@ pub struct Divisor {
     shift: u8,
 }
 
+impl Divisor {
+    /// The reciprocal of the sum, not negative, and the number of bits by which its product with an exponential is
+    /// shifted. The definition of the softmax says how.
+    pub fn parts(self) -> (i32, u8) {
+        (self.reciprocal, self.shift)
+    }
+}
+
 impl SoftmaxRows {
     /// Computes the probabilities of one row, in the order of its codes. Computes the
     /// [`exponential`](Self::exponential) of the distance between each code and the largest code, adds up the

@@ -1,0 +1,180 @@
+//! The accumulators of depthwise convolutions on AVX-512 with VNNI.
+//!
+//! `vpdpbusd` adds four products to an accumulator. The four elements are those of four rows of the kernel, so the rows
+//! of the image are first interleaved: from the same channel of four rows, four neighbouring bytes are made. An
+//! interleaved column is made once and used for all outputs that read it.
+//!
+//! Loops over vectors count indices, because an iterator over an array of registers would move them to memory.
+
+#![allow(
+    clippy::needless_range_loop,
+    reason = "an iterator over an array of registers would move them to memory"
+)]
+
+use super::Line;
+use super::piece::{CHANNELS, Piece, Sums};
+use std::arch::x86_64::*;
+
+/// Number of outputs that share the loads of the weights.
+const TOGETHER: usize = 4;
+
+/// Computes the accumulators of a piece.
+#[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+pub(super) fn accumulate(piece: &Piece<'_>, scratch: &mut Vec<Line>, sums: &mut Sums) {
+    // SAFETY: this function enables the instruction set that these functions need.
+    unsafe {
+        match piece.channels.div_ceil(16) {
+            1 => vectors::<1>(piece, scratch, sums),
+            2 => vectors::<2>(piece, scratch, sums),
+            3 => vectors::<3>(piece, scratch, sums),
+            _ => vectors::<4>(piece, scratch, sums),
+        }
+    }
+}
+
+/// Computes the accumulators of a piece with `V` vectors of sixteen channels.
+///
+/// # Safety
+/// The machine must have AVX-512 with VNNI.
+#[inline(always)]
+unsafe fn vectors<const V: usize>(piece: &Piece<'_>, scratch: &mut Vec<Line>, sums: &mut Sums) {
+    let window = piece.weights.conv.window;
+    let [height, width] = window.kernel;
+    let [step, dilation] = [window.stride[1], window.dilation[1]];
+    let groups = height.div_ceil(4);
+    // The columns of the padded image that the piece reads.
+    let columns = (piece.positions - 1) * step + (width - 1) * dilation + 1;
+    scratch.resize(groups * columns * V, Line([0; 64]));
+    for (group, to) in scratch.chunks_exact_mut(columns * V).enumerate() {
+        let rows_used = (height - 4 * group).min(4);
+        let first = piece.y * window.stride[0] + 4 * group * window.dilation[0];
+        // Rows beyond the kernel are multiplied by weights of 0, so any elements will do.
+        let rows = [0, 1, 2, 3].map(|row| piece.row(first + row.min(rows_used - 1) * window.dilation[0]));
+        let padding = [piece.padding(); 4];
+        let (left, right) = piece.inside(columns);
+        // If a position has exactly as many channels as the vectors, positions follow each other without gaps, and as many
+        // as fit in a register are interleaved at once.
+        let together = 4 / V;
+        let whole = together > 1 && piece.weights.stride == 16 * V && rows.iter().all(Option::is_some);
+        let mut column = 0;
+        while column < columns {
+            let mut elements = padding;
+            if (left..right).contains(&column) {
+                let at = (piece.x * step + column - window.pads[1]) * piece.weights.stride + piece.channel;
+                for row in 0..4 {
+                    if let Some(row_elements) = rows[row] {
+                        elements[row] = &row_elements[at..];
+                    }
+                }
+            }
+            let (channels, flip) = (piece.channels, piece.weights.flip());
+            if whole
+                && column >= left
+                && column + together <= right
+                && let Some(to) = to[column * V..].first_chunk_mut::<4>()
+            {
+                // SAFETY: the caller guarantees the instruction set.
+                unsafe {
+                    match rows_used {
+                        4 => interleave::<4, true>(CHANNELS, flip, elements, to),
+                        _ => interleave::<4, false>(CHANNELS, flip, elements, to),
+                    }
+                }
+                column += together;
+                continue;
+            }
+            let Some(to) = to[column * V..].first_chunk_mut::<V>() else {
+                break;
+            };
+            // SAFETY: the caller guarantees the instruction set.
+            unsafe {
+                match rows_used {
+                    4 => interleave::<V, true>(channels, flip, elements, to),
+                    _ => interleave::<V, false>(channels, flip, elements, to),
+                }
+            };
+            column += 1;
+        }
+    }
+    let weights = &piece.packed.lines[piece.channel / CHANNELS * groups * width * 4..][..groups * width * 4];
+    let starts = &piece.weights.starts[piece.channel..][..16 * V];
+    let mut x = 0;
+    while x < piece.positions {
+        let count = TOGETHER.min(piece.positions - x);
+        // SAFETY: the caller guarantees the instruction set. A line is read for each column of the scratch that an output
+        // of the piece reads, for which it has been resized above; beyond the last output, the last one is computed again.
+        // The weights have four lines for each group and column of the kernel. The sums have room for all positions.
+        unsafe {
+            let mut acc = [[_mm512_setzero_si512(); V]; TOGETHER];
+            for i in 0..TOGETHER {
+                for v in 0..V {
+                    acc[i][v] = _mm512_loadu_si512(starts.as_ptr().add(16 * v).cast());
+                }
+            }
+            for group in 0..groups {
+                for kx in 0..width {
+                    let weight = weights.as_ptr().add((group * width + kx) * 4);
+                    let from = scratch.as_ptr().add((group * columns + x * step + kx * dilation) * V);
+                    for v in 0..V {
+                        let weight = _mm512_load_si512(weight.add(v).cast());
+                        for i in 0..TOGETHER {
+                            let from = from.add(i.min(count - 1) * step * V + v);
+                            acc[i][v] = _mm512_dpbusd_epi32(acc[i][v], _mm512_load_si512(from.cast()), weight);
+                        }
+                    }
+                }
+            }
+            let to = sums.0[x * CHANNELS..][..count * CHANNELS].as_mut_ptr();
+            for i in 0..TOGETHER {
+                if i < count {
+                    for v in 0..V {
+                        _mm512_storeu_si512(to.add(i * CHANNELS + 16 * v).cast(), acc[i][v]);
+                    }
+                }
+            }
+        }
+        x += count;
+    }
+}
+
+/// Interleaves the elements of four rows, XOR `flip`: byte `4·i + j` of line `l` is channel `16·l + i` of row `j`. Each row
+/// has at least `channels` elements.
+///
+/// # Safety
+/// The machine must have AVX-512.
+#[inline(always)]
+unsafe fn interleave<const V: usize, const FOUR: bool>(
+    channels: usize,
+    flip: u8,
+    [a, b, c, d]: [&[u8]; 4],
+    to: &mut [Line; V],
+) {
+    // SAFETY: lanes outside of the mask are not read, and stores have the 64 bytes of a line. The caller guarantees the
+    // instruction set.
+    unsafe {
+        let mask = if channels >= 64 { u64::MAX } else { (1 << channels) - 1 };
+        // Unpacking works on each quarter of a register separately. With groups of four channels in this order, its
+        // results have the channels in their own order.
+        let order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+        let flip = _mm512_set1_epi8(flip.cast_signed());
+        macro_rules! row {
+            ($row:ident) => {{
+                assert!($row.len() >= channels, "a row with all channels");
+                _mm512_permutexvar_epi32(order, _mm512_maskz_loadu_epi8(mask, $row.as_ptr().cast()))
+            }};
+        }
+        let (a, b, c) = (row!(a), row!(b), row!(c));
+        // Kernels of three rows are the most frequent. The fourth is then multiplied by weights of 0.
+        let d = if FOUR { row!(d) } else { c };
+        let (ab, cd) = (_mm512_unpacklo_epi8(a, b), _mm512_unpacklo_epi8(c, d));
+        let mut lines = [_mm512_unpacklo_epi16(ab, cd), _mm512_unpackhi_epi16(ab, cd), ab, cd];
+        if V > 2 {
+            let (ab, cd) = (_mm512_unpackhi_epi8(a, b), _mm512_unpackhi_epi8(c, d));
+            lines[2] = _mm512_unpacklo_epi16(ab, cd);
+            lines[3] = _mm512_unpackhi_epi16(ab, cd);
+        }
+        for v in 0..V {
+            _mm512_store_si512(to[v].0.as_mut_ptr().cast(), _mm512_xor_si512(lines[v], flip));
+        }
+    }
+}
