@@ -96,7 +96,8 @@ as after SiLU, try IFMR first.
 
 
 OPTIMIZED = """The table `[optimize]` switches on algorithms that choose codes, biases and ranges from the calibration samples; see
-[optimization](optimize.md). The columns are:
+[optimization](optimize.md). The figures below were measured with an earlier version of the preset, which did not move scale between
+layers and compared the probabilities of classes by their squared difference. The columns are:
 
 - *As it is*, the default: no algorithm.
 - *Quick* (`preset = "quick"`): biases are corrected.
