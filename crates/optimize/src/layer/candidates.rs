@@ -94,17 +94,15 @@ impl Choice {
 
 impl Problem<'_> {
     /// All candidates, in the order of [`Choice`].
-    pub(crate) fn candidates(&self, algorithms: Algorithms) -> Vec<Candidate> {
-        let mut moments = Moments::of(self.learned, algorithms.round);
+    /// `repair` says if the weights may be fitted before they are rounded.
+    pub(crate) fn candidates(&self, repair: bool) -> Vec<Candidate> {
+        let mut moments = Moments::of(self.learned);
         let corrects = self.corrects;
-        let inputs = algorithms.round.then(|| moments.inputs(corrects));
+        let mut inputs = moments.inputs(corrects);
         let mut found = vec![self.candidate(Choice::Nearest, self.nearest.to_vec(), None)];
         if corrects {
             found.push(self.candidate(Choice::Bias, self.nearest.to_vec(), Some(&moments)));
         }
-        let Some(mut inputs) = inputs else {
-            return found;
-        };
         let means = corrects.then_some(&moments);
         let is_few = moments.count < FEW * self.learned.width as f64;
         let damping = inputs.mean() * if is_few { DAMPING_OF_FEW } else { DAMPING };
@@ -112,7 +110,7 @@ impl Problem<'_> {
             let real: Vec<f64> = self.weights.iter().map(|&weight| weight.into()).collect();
             let codes = self.rounded(&inputs, &real);
             found.push(self.candidate(Choice::Round, codes, means));
-            if algorithms.repair {
+            if repair {
                 let fitted = self.fitted(&moments, &inputs, (corrects, damping));
                 let codes = self.rounded(&inputs, &fitted);
                 found.push(self.candidate(Choice::Repair, codes, means));

@@ -10,9 +10,9 @@ use crate::algebra::products::{Matrix, products};
 pub(crate) struct Moments {
     /// The number of positions.
     pub(crate) count: f64,
-    /// Σ x[i]·x[j], for j ≤ i. Empty if no products were needed.
+    /// Σ x[i]·x[j], for j ≤ i.
     pub(crate) xx: Vec<f64>,
-    /// Σ y[o]·x[k], output by output. Empty if no products were needed.
+    /// Σ y[o]·x[k], output by output.
     pub(crate) yx: Vec<f64>,
     /// Σ x[k].
     pub(crate) x: Vec<f64>,
@@ -21,17 +21,13 @@ pub(crate) struct Moments {
 }
 
 impl Moments {
-    /// `with_products` says if the sums of products are needed, too.
-    pub(crate) fn of(positions: &Positions, with_products: bool) -> Moments {
+    pub(crate) fn of(positions: &Positions) -> Moments {
         let (width, outputs, count) = (positions.width, positions.outputs, positions.count());
         let (x, y) = (transposed(&positions.x, width), transposed(&positions.y, outputs));
         let rows = |elements| Matrix::new(elements, count);
-        let (mut xx, mut yx) = (Vec::new(), Vec::new());
-        if with_products {
-            (xx, yx) = (vec![0.0; width * width], vec![0.0; outputs * width]);
-            products(rows(&x), rows(&x), (&mut xx, width), true, |out, sum| *out = sum);
-            products(rows(&y), rows(&x), (&mut yx, width), false, |out, sum| *out = sum);
-        }
+        let (mut xx, mut yx) = (vec![0.0; width * width], vec![0.0; outputs * width]);
+        products(rows(&x), rows(&x), (&mut xx, width), true, |out, sum| *out = sum);
+        products(rows(&y), rows(&x), (&mut yx, width), false, |out, sum| *out = sum);
         let sums = |elements: &[f32], rows: usize| -> Vec<f64> {
             let row = |at: usize| elements[at * count..(at + 1) * count].iter();
             (0..rows)

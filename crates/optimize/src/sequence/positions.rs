@@ -88,7 +88,7 @@ pub(crate) fn solve(task: &Task<'_>, layer: &Layer, mut observed: Observed) -> R
                 lattice: &lattice,
                 nearest: &nearest,
             };
-            (indices, problem.candidates(task.algorithms))
+            (indices, problem.candidates(task.algorithms.repair))
         })
         .collect();
     // A candidate of the layer has to exist for each of its groups.
