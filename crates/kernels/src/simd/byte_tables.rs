@@ -1,6 +1,10 @@
 //! A table of numbers as four tables of bytes.
 
 /// A table with an i32 for each byte, stored as four tables of its bytes: the lowest bytes first.
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    allow(dead_code, reason = "only kernels for x86-64 read it")
+)]
 pub(crate) struct ByteTables(pub(crate) [[u8; 256]; 4]);
 
 impl ByteTables {
@@ -17,6 +21,10 @@ impl ByteTables {
     }
 
     /// The number for a byte.
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        allow(dead_code, reason = "only kernels for x86-64 read it")
+    )]
     pub(crate) fn get(&self, byte: u8) -> i32 {
         i32::from_le_bytes(self.0.map(|table| table[usize::from(byte)]))
     }

@@ -8,7 +8,6 @@ use crate::integer::{
     loops::Loops,
     output_tile::{Axis, OutputTile},
 };
-use crate::isa::Isa;
 use crate::parallel::{Shared, try_for_each};
 use crate::simd::{Job, Simd};
 
@@ -59,13 +58,17 @@ pub(super) fn run(
 }
 
 /// Computes the accumulators of a piece. `scratch` is room that is used again for other pieces.
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    allow(unused_variables, reason = "only the kernel for AVX-512 needs the room")
+)]
 fn accumulate(cx: Context, piece: &Piece<'_>, scratch: &mut Vec<Line>, sums: &mut Sums) {
-    match cx.isa() {
+    #[cfg(target_arch = "x86_64")]
+    if cx.isa() == crate::isa::Isa::Avx512 {
         // SAFETY: a context with AVX-512 exists only on a machine that has it.
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => unsafe { super::interleaved::accumulate(piece, scratch, sums) },
-        _ => cx.run(Plain { piece, sums }),
+        return unsafe { super::interleaved::accumulate(piece, scratch, sums) };
     }
+    cx.run(Plain { piece, sums });
 }
 
 /// A job that computes the accumulators of a piece, one tap after the other. The compiler vectorises the loops over

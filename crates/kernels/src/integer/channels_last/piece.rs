@@ -15,6 +15,10 @@ pub(super) struct Packed {
     pub(super) plain: Vec<i8>,
     /// `[blocks of channels][groups of four rows of the kernel][columns of the kernel][4]` lines. Byte `4·i + j` of line
     /// `l` is the weight of channel `16·l + i` of the block and row `j` of the group.
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        allow(dead_code, reason = "only kernels for x86-64 read it")
+    )]
     pub(super) lines: Vec<Line>,
 }
 
@@ -75,6 +79,10 @@ impl Piece<'_> {
     }
 
     /// Of the first `columns` columns that the piece reads, the range of those that are not in the padding.
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        allow(dead_code, reason = "only kernels for x86-64 read it")
+    )]
     #[inline(always)]
     pub(super) fn inside(&self, columns: usize) -> (usize, usize) {
         let conv = &self.weights.conv;
