@@ -277,22 +277,13 @@ impl Module {
             types.push(results);
         }
         let mut known: BTreeMap<Symbol, Symbol> = BTreeMap::new();
-        let mut replaced = BTreeSet::new();
-        for &(old, source) in &patch.replace {
-            let from = g.value(old).ok_or_else(|| missing(&old))?.ty.clone();
-            let to = type_of(&types, source)?;
-            if !takes_the_place(&to, &from, &mut known) {
-                return Err(PatchError::Replaced {
-                    value: old,
-                    from: Box::new(from),
-                    to: Box::new(to),
-                });
-            }
-            replaced.insert(old);
-        }
+        let replaced: BTreeSet<ValueId> = patch.replace.iter().map(|&(old, _)| old).collect();
+        let mut places = patch.replace.clone();
         for &(at, source) in &patch.redirect {
             let read = g.node(at.node).and_then(|node| node.input(at.operand.into()));
-            let old = read.ok_or_else(|| missing(&at.node))?;
+            places.push((read.ok_or_else(|| missing(&at.node))?, source));
+        }
+        for (old, source) in places {
             let from = g.value(old).ok_or_else(|| missing(&old))?.ty.clone();
             let to = type_of(&types, source)?;
             if !takes_the_place(&to, &from, &mut known) {
