@@ -13,5 +13,5 @@ mod weights;
 
 pub use noises::Noises;
 pub use search::{Candidate, Candidates, Found, least};
-pub use units::{Unit, float_units, multiply_adds, units};
+pub use units::{Unit, float_units, multiply_adds, node_operations, units};
 pub use weights::{LayerWeights, weights};

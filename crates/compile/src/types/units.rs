@@ -115,13 +115,13 @@ pub fn multiply_adds(module: &Module, id: NodeId) -> u64 {
         )
     };
     match module.main().node(id).filter(weighs) {
-        Some(_) => operations(module, id),
+        Some(_) => node_operations(module, id),
         None => 0,
     }
 }
 
 /// The operations of a node: multiply-adds, or the elements that it visits.
-pub(super) fn operations(module: &Module, id: NodeId) -> u64 {
+pub fn node_operations(module: &Module, id: NodeId) -> u64 {
     let graph = module.main();
     let Some(node) = graph.node(id) else { return 0 };
     let ty = |value: ValueId| graph.value(value).map(|value| &value.ty);

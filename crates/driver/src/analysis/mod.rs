@@ -10,7 +10,7 @@ mod statistics;
 
 use std::collections::BTreeMap;
 
-use strait_compile::Built;
+use strait_compile::{Built, types::node_operations};
 use strait_core::{Module, NodeId, ValueId};
 use strait_quantize::{Observation, observe};
 use strait_target::TargetSpec;
@@ -130,14 +130,4 @@ fn canonical_operations(module: &Module) -> u64 {
     nodes
         .map(|(id, _)| node_operations(module, id))
         .fold(0, u64::saturating_add)
-}
-
-/// The operations of a node: for a convolution or matrix product its multiply-adds.
-pub(crate) fn node_operations(module: &Module, id: NodeId) -> u64 {
-    let graph = module.main();
-    let Some(node) = graph.node(id) else { return 0 };
-    let ty = |value: ValueId| graph.value(value).map(|value| &value.ty);
-    let operands: Vec<_> = node.inputs.iter().map(|value| value.and_then(ty)).collect();
-    let results: Vec<_> = node.outputs.iter().filter_map(|&value| ty(value)).collect();
-    strait_execute::operations(&node.op, &operands, &results)
 }

@@ -1,12 +1,11 @@
 //! Tries the rules against the losses of the worst layers: each is added to the configuration, the model is compiled again
 //! with it, and measured on the same samples.
 
-use strait_compile::{Built, TargetLoops};
+use strait_compile::{Built, TargetLoops, types::node_operations};
 use strait_core::{Module, NodeId, Placement, Port};
 use strait_evaluate::Change;
 
 use crate::{
-    analysis::node_operations,
     pipeline::{accuracy::integer_side, before::Before, job::Job, lowered::build_with},
     report::{LayerAnalysis, TriedRule},
     sanity::{Lift, Reference, parsed},

@@ -1,6 +1,6 @@
 //! The units of a model, sorted by what changing them gains for its cost.
 
-use strait_compile::types::{Candidate, Candidates, Noises, Unit, float_units, units};
+use strait_compile::types::{Candidate, Candidates, Noises, Unit, float_units, node_operations, units};
 use strait_core::{Kind, Module, Node, NodeId, ValueId, shape::element_count};
 
 use crate::{config::types::Rule, sanity::parsed, stop::Stop};
@@ -8,7 +8,7 @@ use crate::{config::types::Rule, sanity::parsed, stop::Stop};
 use super::super::{job::Job, lowered::annotated_with};
 use super::{
     lift::Lift,
-    trials::{Quiet, Trials, hosted, operations, possible, shares},
+    trials::{Quiet, Trials, hosted, possible, shares},
 };
 
 /// Units that can be changed in one way.
@@ -148,7 +148,7 @@ fn costs(lift: Lift, unit: &Unit, rule: &str, trials: &Trials<'_>) -> Result<Opt
         let is_wide = matches!(lift, Lift::Wide(_)) && annotated.main().node(id).is_some_and(is_function);
         if is_wide { TABLE } else { 0 }
     };
-    let layers = changed.iter().map(|&id| operations(annotated, id) + table(id));
+    let layers = changed.iter().map(|&id| node_operations(annotated, id) + table(id));
     let shape = |value: &ValueId| {
         annotated
             .main()

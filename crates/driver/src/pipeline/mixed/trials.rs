@@ -4,9 +4,9 @@ use std::{cell::RefCell, sync::Arc};
 
 use strait_compile::{
     Algorithms, Built, CompileError, InMemory, Watch,
-    types::{Noises, multiply_adds},
+    types::{Noises, multiply_adds, node_operations},
 };
-use strait_core::{Module, NodeId, Placement, Port};
+use strait_core::{Module, Placement, Port};
 use strait_execute::Tensor;
 use strait_quantize::observe::Samples as _;
 
@@ -121,7 +121,7 @@ impl<'a> Trials<'a> {
         let graph = self.plain.annotated.main();
         let each: u64 = graph
             .nodes()
-            .map(|(id, _)| operations(&self.plain.annotated, id))
+            .map(|(id, _)| node_operations(&self.plain.annotated, id))
             .fold(0, u64::saturating_add);
         let most = OPERATIONS / each.saturating_mul(runs as u64).max(1);
         let all = adapter.count();
@@ -152,10 +152,6 @@ impl Watch for Quiet<'_> {
     fn interrupted(&self) -> bool {
         self.0.interrupted()
     }
-}
-
-pub(super) fn operations(module: &Module, id: NodeId) -> u64 {
-    crate::analysis::node_operations(module, id)
 }
 
 /// The shares of the multiply-adds of an annotated graph.
