@@ -1,6 +1,7 @@
 //! Thread pools with a stated number of threads.
 
 use crate::error::ExecuteError;
+use std::hint::black_box;
 use std::num::NonZeroUsize;
 use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, mpsc};
@@ -55,16 +56,17 @@ impl Threads {
         thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
     }
 
-    /// Finds how many threads this process can start now, up to `wanted`, by starting them. Each of them gets the
-    /// memory that a working thread needs.
+    /// Finds how many threads this process can start now, up to `wanted`, by starting them.
     pub fn obtainable(wanted: NonZeroUsize) -> NonZeroUsize {
-        let more = wanted.get().min(MOST_THREADS) - 1;
+        let wanted = wanted.get().min(MOST_THREADS);
+        // The calling thread is one of the threads that work. It needs memory, too.
+        let more = with_memory(wanted).saturating_sub(1);
         let (hold, held) = mpsc::channel::<()>();
         let held = Mutex::new(held);
         let made = thread::scope(|scope| {
             // Each thread waits until the sending end of the channel is dropped.
             let wait = || _ = held.lock().map(|held| held.recv());
-            let made = (0..more).take_while(|_| start_with(STACK + ARENA, scope, "thread", wait).is_some());
+            let made = (0..more).take_while(|_| start(scope, "thread", wait).is_some());
             let made = made.count();
             drop(hold);
             made
@@ -86,22 +88,28 @@ impl Threads {
     }
 }
 
+/// Returns how many threads, up to `wanted`, the system has memory for. This is found by reserving the memory and not by
+/// starting the threads: a thread that starts when no memory is left ends the process.
+fn with_memory(wanted: usize) -> usize {
+    let mut reserved: Vec<Vec<u8>> = Vec::new();
+    while reserved.len() < wanted {
+        let mut of_one = Vec::new();
+        if of_one.try_reserve_exact(STACK + ARENA).is_err() || reserved.try_reserve(1).is_err() {
+            break;
+        }
+        reserved.push(of_one);
+    }
+    // Without this, the compiler may leave out allocations that are never read.
+    black_box(&reserved).len()
+}
+
 /// Starts a thread for `work`. Returns `None` if the system cannot start one.
 pub(crate) fn start<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     name: &str,
     work: impl FnOnce() -> T + Send + 'scope,
 ) -> Option<ScopedJoinHandle<'scope, T>> {
-    start_with(STACK, scope, name, work)
-}
-
-fn start_with<'scope, T: Send + 'scope>(
-    stack: usize,
-    scope: &'scope Scope<'scope, '_>,
-    name: &str,
-    work: impl FnOnce() -> T + Send + 'scope,
-) -> Option<ScopedJoinHandle<'scope, T>> {
-    let builder = thread::Builder::new().name(name.to_owned()).stack_size(stack);
+    let builder = thread::Builder::new().name(name.to_owned()).stack_size(STACK);
     builder.spawn_scoped(scope, work).ok()
 }
 
