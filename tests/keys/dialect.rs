@@ -137,7 +137,7 @@ fn what_is_wrong_is_told_with_line_column_and_the_nearest_field() {
             "override_layer_configs {\n layer_name: 'a'\n calibration_config { ada_quantize {} } }",
             "schema=1",
             "quant.cfg:3:36",
-            "comes with accuracy optimisation",
+            "`round` of `[optimize]`, which is for all layers",
         ),
         (
             "activation_offset: 1",

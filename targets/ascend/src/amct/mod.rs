@@ -1,7 +1,6 @@
 //! AMCT's simple configuration: the fields of a `.cfg` file. They are also keys under `[target.options.ascend]`.
 //!
-//! Fields that this version of Strait does not support yet, and fields that AMCT itself no longer supports, are read and
-//! refused.
+//! Fields that AMCT itself no longer supports are read and refused.
 
 mod settings;
 mod types;
@@ -78,7 +77,7 @@ enum PrecisionMode {
     ForceFp16Quant,
 }
 
-/// A field that is read and refused, whatever its value is.
+/// A field whose value, whatever it is, says nothing here.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Unread(Value);
 
@@ -102,16 +101,20 @@ impl JsonSchema for Unread {
 struct Calibration {
     /// Quantizes weights with ARQ.
     arq_quantize: Option<Arq>,
-    /// Refused: Strait does not support the accuracy optimisation to which this field belongs.
-    ada_quantize: Option<Unread>,
+    /// Rounds the weights of each output together. In `common_config`, this field sets `round` of `[optimize]`. The key is
+    /// refused if the configuration has other targets, because these would be optimised, too. Elsewhere the field is refused:
+    /// codes are chosen for all layers or for none.
+    ada_quantize: Option<Ada>,
     /// Refused: AMCT no longer supports non-uniform quantization.
     nuq_quantize: Option<Unread>,
     /// Quantizes activations with IFMR.
     ifmr_quantize: Option<Ifmr>,
     /// Quantizes activations with HFMG.
     hfmg_quantize: Option<Hfmg>,
-    /// Refused: Strait does not support the accuracy optimisation to which this field belongs.
-    dmq_balancer: Option<Unread>,
+    /// Moves scale between activations and weights. In `common_config`, this field sets `smooth` of `[optimize]`. The key is
+    /// refused if the configuration has other targets, because these would be optimised, too. Elsewhere the field is refused:
+    /// scale is moved wherever this helps.
+    dmq_balancer: Option<Dmq>,
     /// If true, only the weights are quantized.
     weight_compress_only: Option<bool>,
 }
@@ -128,6 +131,37 @@ struct Arq {
     num_bits: Option<u32>,
     /// If false, weights have no offset.
     asymmetric: Option<bool>,
+}
+
+/// ADA: rounding that is learned in many steps. Here codes are computed from the second moments of the layer's inputs. So the
+/// fields that control the steps are read and have no effect.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Ada {
+    /// No effect: the number of steps.
+    #[serde(rename = "num_iteration")]
+    _num_iteration: Option<u32>,
+    /// No effect: the weight of the regularization.
+    #[serde(rename = "reg_param")]
+    _reg_param: Option<f64>,
+    /// No effect: how an exponent of the regularization falls.
+    #[serde(rename = "beta_range")]
+    _beta_range: Option<Unread>,
+    /// No effect: the fraction of the steps without regularization.
+    #[serde(rename = "warm_start")]
+    _warm_start: Option<f64>,
+    /// If true, a convolution has a scale for each channel. Layers of other types always have a single scale.
+    channel_wise: Option<bool>,
+}
+
+/// DMQ: moves scale from activations to weights.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Dmq {
+    /// No effect: the strength is chosen for each layer by the error of its results.
+    #[serde(rename = "migration_strength")]
+    #[schemars(range(min = 0.2, max = 0.8))]
+    _migration_strength: Option<f64>,
 }
 
 /// Quantization of activations by a search for the upper end of the range.

@@ -115,7 +115,6 @@ pub(super) fn of(simple: &Simple) -> Result<Vec<Setting>, Vec<Objection>> {
 }
 
 const ABANDONED: &str = "AMCT has given up quantization that is not uniform, and no chip here has it";
-const LATER: &str = "it comes with accuracy optimisation, which this version does not have";
 
 /// The layers to which a message of the simple configuration applies, such as `common_config` or
 /// `override_layer_types`.
@@ -196,16 +195,20 @@ impl TranslatedSettings {
     }
 
     fn calibration(&mut self, at: &KeyPath, config: &Calibration, whose: &Whose<'_>, offset: Option<bool>) {
-        let later = [
-            ("ada_quantize", config.ada_quantize.is_some()),
-            ("dmq_balancer", config.dmq_balancer.is_some()),
+        let algorithms = [
+            ("ada_quantize", "round", config.ada_quantize.is_some()),
+            ("dmq_balancer", "smooth", config.dmq_balancer.is_some()),
         ];
-        for (key, _) in later.into_iter().filter(|(_, given)| *given) {
-            self.refuse(
-                at.clone().key(key),
-                format!("`{key}` is not possible yet: {LATER}"),
-                "leave it out",
-            );
+        for (key, algorithm, _) in algorithms.into_iter().filter(|&(.., given)| given) {
+            let at = at.clone().key(key);
+            match whose {
+                Whose::All => self.key(at, &["optimize", algorithm], true.into()),
+                _ => self.refuse(
+                    at,
+                    format!("`{key}` sets `{algorithm}` of `[optimize]`, which is for all layers"),
+                    "give it in common_config",
+                ),
+            }
         }
         if config.nuq_quantize.is_some() {
             self.refuse(at.clone().key("nuq_quantize"), ABANDONED, "give arq_quantize");
@@ -243,6 +246,9 @@ impl TranslatedSettings {
             let rule = joined(ops, json!({ "run": "float", "weights": { "type": "int8" } }));
             self.rule(at.clone().key("weight_compress_only"), rule);
         }
+        if let Some(ada) = &config.ada_quantize {
+            self.per(&at.clone().key("ada_quantize"), ada.channel_wise, whose);
+        }
         if let Some(arq) = &config.arq_quantize {
             self.arq(&at.clone().key("arq_quantize"), arq, whose);
         }
@@ -276,8 +282,12 @@ impl TranslatedSettings {
             at.clone(),
             joined(whose.layers(), json!({ "weights": { "observer": "arq" } })),
         );
-        // Layers other than convolutions always have a single scale.
-        let per = match (arq.channel_wise, whose) {
+        self.per(at, arq.channel_wise, whose);
+    }
+
+    /// Layers other than convolutions always have a single scale.
+    fn per(&mut self, at: &KeyPath, channel_wise: Option<bool>, whose: &Whose<'_>) {
+        let per = match (channel_wise, whose) {
             (Some(true), Whose::All) => Some((json!({ "op": ["conv"] }), "channel")),
             (Some(channel_wise), _) => Some((whose.layers(), if channel_wise { "channel" } else { "tensor" })),
             (None, _) => None,

@@ -1,6 +1,6 @@
 use super::*;
 use serde_json::json;
-use strait_plugin_sdk::dialect::Means;
+use strait_plugin_sdk::dialect::{KeyPath, Means};
 
 fn read(fields: Value) -> Simple {
     Simple::deserialize(fields).unwrap_or_else(|error| panic!("{error}"))
@@ -104,6 +104,25 @@ fn weight_only_layers_are_float_with_a_type_of_weights() {
 }
 
 #[test]
+fn algorithms_for_all_layers_are_keys() {
+    let ada = json!({ "num_iteration": 10, "beta_range": { "start": 20.0 }, "channel_wise": false });
+    let common = json!({ "ada_quantize": ada, "dmq_balancer": { "migration_strength": 0.5 } });
+    let found = read(json!({ "common_config": common })).settings().unwrap();
+    let from = |key| KeyPath::of(&["common_config", key]);
+    let sets = |key: &str| Means::Key(vec!["optimize".into(), key.into()], json!(true));
+    assert_eq!(
+        (&found[0].from, &found[0].means),
+        (&from("ada_quantize"), &sets("round"))
+    );
+    assert_eq!(
+        (&found[1].from, &found[1].means),
+        (&from("dmq_balancer"), &sets("smooth"))
+    );
+    let single = json!({ "optional": true, "layers": ["**"], "weights": { "per": "tensor" } });
+    assert_eq!(rules(json!({ "common_config": common }))[0], single);
+}
+
+#[test]
 fn what_is_not_had_is_refused_with_its_field() {
     let of_layer =
         |config: Value| json!({ "override_layer_configs": [{ "layer_name": "a", "calibration_config": config }] });
@@ -111,12 +130,12 @@ fn what_is_not_had_is_refused_with_its_field() {
         (
             of_layer(json!({ "ada_quantize": { "num_iteration": 10 } })),
             "override_layer_configs[0].calibration_config.ada_quantize",
-            "comes with accuracy optimisation",
+            "`round` of `[optimize]`, which is for all layers",
         ),
         (
-            json!({ "common_config": { "dmq_balancer": { "migration_strength": 0.5 } } }),
-            "common_config.dmq_balancer",
-            "comes with accuracy optimisation",
+            json!({ "conv_calibration_config": { "dmq_balancer": { "migration_strength": 0.5 } } }),
+            "conv_calibration_config.dmq_balancer",
+            "`smooth` of `[optimize]`, which is for all layers",
         ),
         (
             json!({ "common_config": { "arq_quantize": { "quant_bits": 7 } } }),
