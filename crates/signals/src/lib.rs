@@ -6,6 +6,8 @@
 //! | the system refuses memory (`ulimit -v`, a full machine) | SIGABRT | an error that says so |
 //! | a file would grow beyond `ulimit -f` | SIGXFSZ | the write fails with an error |
 //!
+//! The crate also sets how glibc's allocator shares memory between threads.
+//!
 //! A program decides how signals are handled; a library must not. So only the command line calls [`install`]. On
 //! systems other than Linux, [`install`] does nothing.
 
@@ -15,8 +17,10 @@ mod memory;
 
 pub use memory::Memory;
 
-/// In the cases of the table above, makes the process write a message to standard error and end with exit code `code`.
+/// In the cases of the table above, makes the process write a message to standard error and end with exit code `code`. Also lets
+/// threads share what glibc's allocator keeps. To be called before the first thread is started.
 pub fn install(code: u8) {
+    memory::share_arenas();
     #[cfg(target_os = "linux")]
     linux::install(code.into());
     #[cfg(not(target_os = "linux"))]
