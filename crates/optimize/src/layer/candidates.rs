@@ -42,8 +42,6 @@ pub struct Algorithms {
 /// One layer, or one group of a convolution.
 #[derive(Debug)]
 pub(crate) struct Problem<'a> {
-    /// The positions from which codes and biases are computed.
-    pub(crate) learned: &'a Positions,
     /// The positions on which the candidates are compared, and the number of samples that they come from.
     pub(crate) held: &'a Positions,
     pub(crate) samples: usize,
@@ -93,10 +91,9 @@ impl Choice {
 }
 
 impl Problem<'_> {
-    /// All candidates, in the order of [`Choice`].
+    /// All candidates, in the order of [`Choice`]. `moments` are those of the positions from which codes and biases are computed.
     /// `repair` says if the weights may be fitted before they are rounded.
-    pub(crate) fn candidates(&self, repair: bool) -> Vec<Candidate> {
-        let mut moments = Moments::of(self.learned);
+    pub(crate) fn candidates(&self, mut moments: Moments, repair: bool) -> Vec<Candidate> {
         let corrects = self.corrects;
         let mut inputs = moments.inputs(corrects);
         let mut found = vec![self.candidate(Choice::Nearest, self.nearest.to_vec(), None)];
@@ -104,7 +101,7 @@ impl Problem<'_> {
             found.push(self.candidate(Choice::Bias, self.nearest.to_vec(), Some(&moments)));
         }
         let means = corrects.then_some(&moments);
-        let is_few = moments.count < FEW * self.learned.width as f64;
+        let is_few = moments.count < FEW * self.held.width as f64;
         let damping = inputs.mean() * if is_few { DAMPING_OF_FEW } else { DAMPING };
         if damping > 0.0 && inputs.factor(damping) {
             let real: Vec<f64> = self.weights.iter().map(|&weight| weight.into()).collect();
@@ -123,7 +120,7 @@ impl Problem<'_> {
     /// quantized model what the float model computes.
     fn fitted(&self, moments: &Moments, inputs: &Square, (centred, damping): (bool, f64)) -> Vec<f64> {
         let unit = self.steps[1] / self.steps[0];
-        let width = self.learned.width.max(1);
+        let width = self.held.width.max(1);
         let mut fitted = moments.results(centred);
         for (at, (element, &weight)) in fitted.iter_mut().zip(self.weights).enumerate() {
             // A bias that stays is no part of what the weights should compute.
@@ -148,7 +145,7 @@ impl Problem<'_> {
     /// A candidate with these codes. With moments, its bias is mean(y) − Ŵ·mean(x).
     fn candidate(&self, choice: Choice, codes: Vec<i32>, moments: Option<&Moments>) -> Candidate {
         let [x_step, y_step] = self.steps;
-        let width = self.learned.width;
+        let width = self.held.width;
         let weights: Vec<f64> = codes
             .iter()
             .enumerate()

@@ -21,9 +21,10 @@ pub(crate) struct Moments {
 }
 
 impl Moments {
-    pub(crate) fn of(positions: &Positions) -> Moments {
+    /// The positions are used up, because they take much memory.
+    pub(crate) fn of(positions: Positions) -> Moments {
         let (width, outputs, count) = (positions.width, positions.outputs, positions.count());
-        let (x, y) = (transposed(&positions.x, width), transposed(&positions.y, outputs));
+        let (x, y) = (transposed(positions.x, width), transposed(positions.y, outputs));
         let rows = |elements| Matrix::new(elements, count);
         let (mut xx, mut yx) = (vec![0.0; width * width], vec![0.0; outputs * width]);
         products(rows(&x), rows(&x), (&mut xx, width), true, |out, sum| *out = sum);

@@ -24,8 +24,12 @@ impl Positions {
         }
     }
 
-    /// Appends the positions of another sample.
-    pub(crate) fn extend(&mut self, other: Positions) {
+    /// Appends the positions of one of `samples` samples. All of them have about as many positions.
+    pub(crate) fn extend(&mut self, other: Positions, samples: usize) {
+        if self.y.is_empty() {
+            self.x.reserve_exact(other.x.len() * samples);
+            self.y.reserve_exact(other.y.len() * samples);
+        }
         self.x.extend(other.x);
         self.y.extend(other.y);
     }
@@ -37,7 +41,7 @@ impl Positions {
 }
 
 /// Returns the transpose of a matrix whose rows have `width` elements.
-pub(crate) fn transposed(elements: &[f32], width: usize) -> Vec<f32> {
+pub(crate) fn transposed(elements: Vec<f32>, width: usize) -> Vec<f32> {
     const TILE: usize = 32;
     let rows = elements.len() / width.max(1);
     let mut out = vec![0.0; rows * width];

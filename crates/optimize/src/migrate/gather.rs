@@ -103,7 +103,7 @@ pub(crate) fn gather(
         for (layer, groups) in layers.iter().zip(positions) {
             let known = seen.positions.entry(layer.node).or_insert_with(|| layer.empty());
             for (known, own) in known.iter_mut().zip(groups) {
-                known.extend(own);
+                known.extend(own, held);
             }
         }
         Ok(done(at + 1))

@@ -15,7 +15,7 @@ use strait_execute::{Demand, Plan, PlanOptions, Tensor, TensorView, Threads, Wor
 use strait_lower::{Baked, Parameters, Segment, rebake, simulate_segment};
 
 /// The bytes of values between two segments that stay in memory. Other values are in temporary files.
-const KEPT: usize = 32 << 20;
+const KEPT: usize = 8 << 20;
 
 /// The two models, and how far they have run.
 pub(crate) struct Models<'a> {

@@ -5,6 +5,7 @@ use super::task::{LayerOutcome, Task};
 use crate::error::Error;
 use crate::fidelity::{HELD, is_gain};
 use crate::layer::candidates::{Candidate, Choice, Problem};
+use crate::layer::moments::Moments;
 use crate::layer::positions::{Positions, exponent, to_integers};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -64,10 +65,13 @@ pub(crate) fn solve(task: &Task<'_>, layer: &Layer, mut observed: Observed) -> R
     let codes = codes.and_then(|codes| task.annotated.data(codes)).ok_or_else(missing)?;
     let rounded = codes.to_i64().map_err(|error| Error::Defect(error.to_string()))?;
     let steps = integers(layer, &mut observed);
-    let (outputs, [learned, held]) = (layer.geometry.outputs(), &observed);
-    let groups: Vec<(Vec<usize>, Vec<Candidate>)> = (0..layer.geometry.groups())
+    let (outputs, [learned, held]) = (layer.geometry.outputs(), observed);
+    let numbers: usize = held.iter().map(|positions| positions.y.len()).sum();
+    let groups: Vec<(Vec<usize>, Vec<Candidate>)> = learned
         .into_par_iter()
-        .map(|group| {
+        .zip(held)
+        .enumerate()
+        .map(|(group, (learned, held))| {
             let indices = layer.geometry.weights(group);
             let own: Vec<f32> = indices.iter().filter_map(|&at| weights.get(at).copied()).collect();
             let lattice = layer.lattice(tensor.shape(), &indices);
@@ -76,8 +80,7 @@ pub(crate) fn solve(task: &Task<'_>, layer: &Layer, mut observed: Observed) -> R
                 .filter_map(|&at| Some(*rounded.get(at)? as i32))
                 .collect();
             let problem = Problem {
-                learned: &learned[group],
-                held: &held[group],
+                held: &held,
                 samples: task.samples.count() / HELD,
                 steps,
                 weights: &own,
@@ -88,7 +91,10 @@ pub(crate) fn solve(task: &Task<'_>, layer: &Layer, mut observed: Observed) -> R
                 lattice: &lattice,
                 nearest: &nearest,
             };
-            (indices, problem.candidates(task.algorithms.repair))
+            (
+                indices,
+                problem.candidates(Moments::of(learned), task.algorithms.repair),
+            )
         })
         .collect();
     // A candidate of the layer has to exist for each of its groups.
@@ -110,7 +116,6 @@ pub(crate) fn solve(task: &Task<'_>, layer: &Layer, mut observed: Observed) -> R
             choice = other;
         }
     }
-    let numbers: usize = held.iter().map(|positions| positions.y.len()).sum();
     let root = |errors: &[f64]| (errors.iter().sum::<f64>() / numbers.max(1) as f64).sqrt();
     let errors: Vec<(Choice, f64)> = errors
         .iter()

@@ -78,9 +78,11 @@ fn codes(
         layers.map(|(layer, (x, y))| layer.gather(at, count, x, y)).collect()
     };
     models.advance(goal, visit, |at, gathered| {
+        let held = count / HELD;
+        let (kind, samples) = if is_held(at) { (1, held) } else { (0, count - held) };
         for (observed, gathered) in observed.iter_mut().zip(gathered) {
-            let all = observed[usize::from(is_held(at))].iter_mut();
-            all.zip(gathered).for_each(|(all, one)| all.extend(one));
+            let all = observed[kind].iter_mut();
+            all.zip(gathered).for_each(|(all, one)| all.extend(one, samples));
         }
     })?;
     let threads = Threads::new(task.threads);
