@@ -113,7 +113,7 @@ def measure(arguments, model):
         "float": score.score(model, arguments.data, reference),
         RIVAL: score.score(model, arguments.data, peer, reference),
     }
-    failures, varied = {}, {}
+    failures, varied, plain = {}, {}, {}
     if HELD_TO_MARKS in arguments.targets:
         # Cuts and extents of a frozen graph are none of the file.
         assigned = "model={{ file = '{}' }}" if model.graph else "model.file='{}'"
@@ -126,7 +126,7 @@ def measure(arguments, model):
         print(f"{model.name} {WRITTEN}: {scores.get(WRITTEN) or failures[WRITTEN]}", file=sys.stderr, flush=True)
     for target in arguments.targets:
         try:
-            outputs = our_outputs(arguments, model, target, folder / target)
+            outputs = plain[target] = our_outputs(arguments, model, target, folder / target)
             scores[target] = score.score(model, arguments.data, outputs, reference, peer)
         except processes.Failed as failed:
             failures[target] = str(failed)
@@ -143,14 +143,14 @@ def measure(arguments, model):
             settings = () if own else variants.settings(change)
             try:
                 outputs = our_outputs(arguments, model, group.target, place, settings, base, own)
-                varied[variant] = outputs and score.score(model, arguments.data, outputs, reference, peer)
+                varied[variant] = outputs and score.score(model, arguments.data, outputs, reference, plain[group.target])
             except processes.Failed as failed:
                 failures[variant] = str(failed)
             if variant == group.weight_only and variant not in failures:
                 network = place / "weight_only.onnx"
                 weight_only(place / "artifact" / "model.qdq.onnx", network)
                 outputs = network_outputs(arguments, model, network)
-                varied[variants.WEIGHT_ONLY] = score.score(model, arguments.data, outputs, reference, peer)
+                varied[variants.WEIGHT_ONLY] = score.score(model, arguments.data, outputs, reference, plain[group.target])
             print(f"{model.name} {variant}: {varied.get(variant) or failures.get(variant, 'the same')}", file=sys.stderr, flush=True)
 
     def of(name, scores):

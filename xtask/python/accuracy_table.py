@@ -89,6 +89,8 @@ def document(rows, targets):
     for group in variants.ALL:
         if group.target in targets:
             lines += ["", f"## {group.title}", "", group.explanation, *varied(rows, group)]
+            if group.judged:
+                lines += ["", JUDGED.format(*group.judged), *judged(rows, group)]
             if group.weight_only:
                 lines += ["", BELOW, *below_weight_only(rows, group, problems)]
     lines += ["", f"## Losses above {LOSS_TO_EXPLAIN} points or 1 dB", "", *losses(rows, targets, problems)]
@@ -142,6 +144,11 @@ fused kernels, ONNX Runtime gives different top-1 answers for 1.15 % of the samp
 
 BELOW = """The next table compares the results of *16 bits* with those of *weight-only*. The results of *16 bits* may be lower by at most 0.5
 points (agreement, mAP), 0.005 (AUC) or 0.1 dB (PSNR). Classifiers are only compared on sets of at least 400 samples.
+"""
+
+JUDGED = """The next table has the SNR of the outputs over the whole evaluation set against those of the float model, in dB, and the paired
+difference of the agreement to the default, in points, with one standard error. The verdict is for *{1}*: it is met if the SNR is higher
+than by default, and if the agreement is not lower by more than one standard error.
 """
 
 METRIC_NAMES = {"top1": "top-1", "auc": "AUC", "mAP": "mAP", "psnr": "PSNR"}
@@ -214,6 +221,31 @@ def below_weight_only(rows, group, problems):
         yield line([row.model, row.data, METRIC_NAMES.get(metric, metric), *shown, "met" if good else "**missed**"])
         if not good:
             problems.append(f"{row.model} on {row.data}: 16 bits are {alone - ours:.4f} {metric} below weight-only with the same weights")
+
+
+def judged(rows, group):
+    quick, thorough = group.judged
+    yield header(["model", "set", "SNR by default", quick, thorough, f"agreement, {quick}", f"agreement, {thorough}", "verdict"])
+    for row in rows:
+        if group.target not in row.scores or not all(column in row.variants for column in group.judged):
+            continue
+        before = row.scores[group.target]["snr"]
+        shown, good = [f"{before:.1f}"], True
+        found = [row.variants[column] for column in group.judged]
+        shown += [f"{scores['snr']:.1f}" if scores else "=" for scores in found]
+        for scores in found:
+            if row.kind != "classifier":
+                shown.append("")
+            elif scores is None:
+                shown.append("=")
+            else:
+                shown.append(f"{scores['agreement_over_rival']:+.2f} ± {scores['agreement_over_rival_error']:.2f}")
+        last = found[-1]
+        if last is not None:
+            good = last["snr"] > before
+            if row.kind == "classifier":
+                good &= last["agreement_over_rival"] >= -last["agreement_over_rival_error"]
+        yield line([row.model, row.data, *shown, "met" if good else "missed"])
 
 
 def losses(rows, targets, problems):

@@ -15,6 +15,7 @@ class Variants:
     columns: dict  # column -> assignments that `strait compile` is given, or the suffix of a configuration of its own
     explanation: str
     weight_only: str | None = None  # the column beside which its own weights are shown with float activations
+    judged: tuple | None = None  # two columns that are held against the default
 
     def all_columns(self):
         """Columns with the names that they have, in the order of the table."""
@@ -96,13 +97,12 @@ as after SiLU, try IFMR first.
 
 
 OPTIMIZED = """The table `[optimize]` switches on algorithms that choose codes, biases and ranges from the calibration samples; see
-[optimization](optimize.md). The figures below were measured with an earlier version of the preset, which did not move scale between
-layers and compared the probabilities of classes by their squared difference. The columns are:
+[optimization](optimize.md). The columns are:
 
 - *As it is*, the default: no algorithm.
 - *Quick* (`preset = "quick"`): biases are corrected.
-- *Thorough* (`preset = "thorough"`): ranges are chosen by the error at the outputs, biases are corrected, and the weights of an
-  output are rounded together.
+- *Thorough* (`preset = "thorough"`): scale moves between layers, ranges are chosen by the error at the outputs, biases are
+  corrected, and the weights of an output are rounded together.
 """
 
 WEIGHTS = """- *4 bits* and *one scale*: the weights have 4 bits and a scale for each channel, or 8 bits and one scale for the whole tensor
@@ -113,7 +113,8 @@ WEIGHTS = """- *4 bits* and *one scale*: the weights have 4 bits and a scale for
 def optimized(target, more=None, explanation=""):
     """The table that shows what the algorithms of `[optimize]` do on one target."""
     columns = {f"{preset} {target}": [f'optimize.preset="{preset}"'] for preset in ("quick", "thorough")}
-    return Variants(target, f"Optimized for `{target}`", columns | (more or {}), OPTIMIZED + explanation)
+    both = tuple(columns)
+    return Variants(target, f"Optimized for `{target}`", columns | (more or {}), OPTIMIZED + explanation, judged=both)
 
 
 ALL += [

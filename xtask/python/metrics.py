@@ -126,3 +126,10 @@ def signal_to_noise(images, truth):
     """The mean of the images' ratios of a peak of 1 to their errors, in decibels."""
     errors = ((images.astype(np.float64) - truth) ** 2).reshape(len(truth), -1).mean(1)
     return float((-10 * np.log10(errors)).mean())
+
+
+def decibel(outputs, reference):
+    """Signal-to-noise ratio of all outputs together against those of another model."""
+    reference = np.asarray(reference, np.float64).reshape(-1)
+    noise = ((np.asarray(outputs, np.float64).reshape(-1) - reference) ** 2).sum()
+    return float(10 * np.log10((reference**2).sum() / noise)) if noise else float("inf")

@@ -21,10 +21,14 @@ def score(model, data, outputs, reference=None, rival=None):
     def of(name, others):
         return None if others is None else others[name]
 
-    return {
+    result = {
         name: SCORES[model.kind](data, sources, outputs[name], of(name, reference), of(name, rival))
         for name, sources in model.evaluations.items()
     }
+    if reference is not None:
+        for name, found in result.items():
+            found["snr"] = metrics.decibel(outputs[name], reference[name])
+    return result
 
 
 def classifier(data, sources, outputs, reference, rival):
