@@ -2,6 +2,7 @@
 
 mod analyze;
 mod bench;
+mod check;
 mod eval;
 mod machine;
 mod plugin;
@@ -19,6 +20,7 @@ use strait_target::{Origin, Registry};
 
 pub(crate) use analyze::Analyze;
 pub(crate) use bench::Bench;
+pub(crate) use check::CheckModel;
 pub(crate) use eval::Eval;
 pub(crate) use machine::Machine;
 pub(crate) use plugin::{Check, Language, Lock, New, Plugin, PluginCommand};
@@ -37,6 +39,8 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Compile(Compile),
+    #[command(name = "check")]
+    CheckModel(CheckModel),
     Analyze(Analyze),
     Calibrate(Calibrate),
     Samples(Samples),

@@ -1,6 +1,7 @@
 //! Tests of the command line. They are one program, so that the libraries are linked only once.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
+mod check;
 mod copy;
 
 #[path = "commands/main.rs"]

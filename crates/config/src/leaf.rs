@@ -25,7 +25,7 @@ pub struct FilePath(String);
 
 impl FilePath {
     /// Makes a path from the text that the user wrote. It is not resolved yet.
-    pub(super) fn new(path: &str) -> Self {
+    pub fn new(path: &str) -> Self {
         FilePath(path.to_owned())
     }
 
@@ -56,6 +56,11 @@ const RANDOM: &str = "random:";
 pub struct DataPath(String);
 
 impl DataPath {
+    /// The samples `random:count`.
+    pub fn of_random(count: NonZeroU32) -> DataPath {
+        DataPath(format!("{RANDOM}{count}"))
+    }
+
     /// The number of random samples; `None` if this is a path to samples.
     pub fn random(&self) -> Option<NonZeroU32> {
         self.0.strip_prefix(RANDOM)?.parse().ok()

@@ -11,10 +11,7 @@ use strait_core::{
     shape::{element_count, fixed_dims},
 };
 
-use super::{
-    FiredReport, Grid, Layer, Report, Summary, ValueReport,
-    fusions::{fired_by, reason},
-};
+use super::{FiredReport, Grid, Layer, Report, Summary, ValueReport, fusions::fired_by};
 
 /// Returns sentences that say where a report contradicts the model. If a contradiction is about a layer of the model,
 /// its sentence names the layer.
@@ -104,7 +101,7 @@ pub(super) fn layer(module: &Module, node: &Node, made_by: impl Fn(&str) -> Opti
         op: node.op.term().to_string(),
         host: match &node.place {
             Placement::Accelerator => None,
-            Placement::Host(why) => Some(reason(why)),
+            Placement::Host(why) => Some(why.as_ref().into()),
         },
         form: node.requantization().map(|form| form.kind().name().to_owned()),
         free_integers: None,

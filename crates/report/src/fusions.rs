@@ -125,7 +125,7 @@ pub(super) fn fired_by(layer: &str, row: &str, certificate: &Certificate) -> Fir
         row: row.to_owned(),
         verdict: certificate.worst().clone(),
         claim: certificate.to_string(),
-        dropped_clamp: dropped_clamp(certificate).as_ref().map(reason),
+        dropped_clamp: dropped_clamp(certificate).as_ref().map(ReasonReport::from),
     }
 }
 
@@ -141,14 +141,16 @@ fn refused(refused: &Refused) -> RefusedReport {
         layer: refused.node.clone(),
         value: refused.value.clone(),
         row: refused.row.clone(),
-        reason: reason(&refused.reason),
+        reason: (&refused.reason).into(),
     }
 }
 
-pub(super) fn reason(reason: &Reason) -> ReasonReport {
-    ReasonReport {
-        code: reason.code.to_string(),
-        text: reason.text.clone(),
+impl From<&Reason> for ReasonReport {
+    fn from(reason: &Reason) -> ReasonReport {
+        ReasonReport {
+            code: reason.code.to_string(),
+            text: reason.text.clone(),
+        }
     }
 }
 
@@ -166,7 +168,7 @@ fn row(spec: &TargetSpec, row: &FusionRow, fusion: &Fusion) -> RowReport {
                 layer: layer.clone(),
                 value: value.clone(),
                 failed_at: failed_at(attempt.until).to_owned(),
-                reason: reason(&attempt.reason),
+                reason: (&attempt.reason).into(),
                 instead: instead.cloned(),
             };
             (attempt.until, miss)
@@ -179,7 +181,7 @@ fn row(spec: &TargetSpec, row: &FusionRow, fusion: &Fusion) -> RowReport {
             layer: refused.node.clone(),
             value: refused.value.clone(),
             failed_at: failed_at(Until::Form).to_owned(),
-            reason: reason(&refused.reason),
+            reason: (&refused.reason).into(),
             instead: None,
         };
         (Until::Form, miss)

@@ -3,6 +3,7 @@
 mod analyze;
 mod bench;
 mod calibrate;
+mod check;
 mod compile;
 mod eval;
 mod identify;
@@ -30,6 +31,7 @@ use crate::{
 pub(crate) fn run(arguments: &Arguments) -> Exit {
     match &arguments.command {
         Command::Compile(arguments) => compile::run(arguments),
+        Command::CheckModel(arguments) => check::run(arguments),
         Command::Analyze(arguments) => analyze::run(arguments),
         Command::Calibrate(arguments) => calibrate::run(arguments),
         Command::Run(arguments) => run::run(arguments),

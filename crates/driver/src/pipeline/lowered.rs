@@ -78,6 +78,17 @@ pub(super) fn lower(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, Sto
     })
 }
 
+/// The same model as that of [`lower`] without algorithms, but not checked.
+pub(super) fn unverified(job: &Job<'_>, session: &Session<'_>) -> Result<Built, Stop> {
+    let resolved = resolve(job)?;
+    let steps = Steps {
+        session,
+        target: job.id(),
+    };
+    let built = strait_compile::build(&job.task(&resolved, session), &steps);
+    built.map_err(|error| stop(job, &resolved.settings, error))
+}
+
 /// The annotated module that [`lower`] lowers, with its parameters quantized.
 pub(super) fn annotate(job: &Job<'_>, session: &Session<'_>) -> Result<Module, Stop> {
     let phase = format!("quantize ({})", job.id());

@@ -10,6 +10,7 @@ mod analyze;
 mod before;
 mod cache;
 mod calibrate;
+mod check;
 mod compile;
 mod denied;
 mod effects;
@@ -38,6 +39,7 @@ mod tflite;
 
 pub use analyze::{AnalysisRequest, analyze};
 pub use calibrate::{Calibrated, Shard, calibrate};
+pub use check::{Checked, CheckedLayer, Checks, check};
 pub use compile::{Compiled, compile};
 pub use merge::merge;
 pub(crate) use observe::Adapter;

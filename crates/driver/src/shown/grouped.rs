@@ -4,6 +4,14 @@ use std::fmt;
 
 use strait_report::ReasonReport;
 
+use crate::table;
+
+/// The width of a line.
+const WIDTH: usize = 100;
+
+/// The indent of a line that continues the one before it.
+const INDENT: &str = "    ";
+
 /// Of the layers with the same reason, at most this many are named. The output of `--json` and `report.json` name all
 /// of them.
 pub(super) const NAMED: usize = 4;
@@ -38,7 +46,11 @@ pub(super) fn grouped<'a>(
         };
         let shown = names[..names.len().min(NAMED)].join(", ");
         let text: Vec<String> = words.iter().map(|word| format!("{}{}", word.text, word.end)).collect();
-        writeln!(f, "  {heading}{shown}{more}: {} [{code}]", text.join(" "))?;
+        let whole = format!("{heading}{shown}{more}: {} [{code}]", text.join(" "));
+        for (at, line) in table::wrapped(&whole, WIDTH - INDENT.len()).iter().enumerate() {
+            let indent = if at == 0 { "  " } else { INDENT };
+            writeln!(f, "{indent}{line}")?;
+        }
     }
     Ok(())
 }

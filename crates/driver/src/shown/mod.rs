@@ -2,6 +2,7 @@
 
 mod accuracy;
 mod analysis;
+mod checks;
 mod details;
 mod fusions;
 mod grouped;
@@ -17,6 +18,7 @@ mod summary;
 mod verification;
 
 pub use analysis::WorstLayers;
+pub use checks::AllLayers;
 pub use details::Details;
 
 /// A report, or a part of one, to be shown as text.

@@ -69,7 +69,7 @@ impl Display for Shown<'_, Report> {
 }
 
 /// The result of the compilation in one sentence: where layers run, and how many fusions were made.
-fn verdict(summary: &Summary) -> String {
+pub(super) fn verdict(summary: &Summary) -> String {
     let all = summary.accelerator + summary.host;
     let layers = table::count(all, "layer");
     let run = match (summary.accelerator, summary.host) {

@@ -1,0 +1,159 @@
+//! Finds out where the layers of a model run on targets, and what they cost, without any data.
+//!
+//! Ranges are measured on one random sample. So layers are placed as in a compilation, unless a placement depends on ranges: a
+//! layer whose scales do not fit the target's arithmetic.
+
+use std::{collections::BTreeMap, num::NonZeroU32};
+
+use serde::Serialize;
+use strait_compile::types::node_operations;
+use strait_core::{Elem, Module, Node, NodeId, Placement, Port, ValueId, shape::element_count};
+use strait_target::Registry;
+
+use crate::{
+    config::{
+        Loaded,
+        leaf::{DataPath, FilePath},
+        types::Data,
+    },
+    diagnostic::Diagnostic,
+    dialect::expanded,
+    failure::codes,
+    report::{ReasonReport, Summary, of_built},
+    session::Session,
+    stop::Stop,
+    targets,
+};
+
+use super::{inputs, job::Job, lowered, ready::make_ready};
+
+/// Where the layers of a model run on each target.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Checks {
+    /// One for each target, in the order of the configuration.
+    pub targets: Vec<Checked>,
+}
+
+/// Where the layers of a model run on one target.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Checked {
+    /// Id of the target.
+    pub target: String,
+    /// Numbers of operations and fusions of the integer model.
+    pub summary: Summary,
+    /// The layers of the float model, as the rewrite rules of the target leave it, in the order in which they run.
+    pub layers: Vec<CheckedLayer>,
+}
+
+/// Where a layer runs, and what it costs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CheckedLayer {
+    /// Name of the layer.
+    pub name: String,
+    /// Operator of the layer.
+    pub op: String,
+    /// Why the layer runs on the host. Absent if it runs on the accelerator.
+    pub host: Option<ReasonReport>,
+    /// Multiply-adds of the layer; elements that it visits if it has no products.
+    pub operations: u64,
+    /// Bytes of its weights and other constants.
+    pub constant_bytes: u64,
+    /// Bytes of the values that it reads and writes, each counted once.
+    pub value_bytes: u64,
+}
+
+/// Checks a model for every target of the configuration. The samples of the configuration are not read.
+///
+/// # Errors
+/// If anything is wrong with the configuration, the model or a target, or the user interrupts.
+pub fn check(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Result<Checks, Stop> {
+    let mut loaded = expanded(loaded, &registry)?.into_owned();
+    let temporary = tempfile::tempdir()
+        .map_err(|error| Diagnostic::error(codes::OUTPUT, format!("a temporary folder cannot be made: {error}")))?;
+    let calibration = &mut loaded.config.calibration;
+    if calibration.record.is_none() {
+        calibration.data = Some(Data::One(DataPath::of_random(NonZeroU32::MIN)));
+    }
+    (calibration.samples, calibration.cache) = (None, FilePath::new(&temporary.path().to_string_lossy()));
+    let chosen = targets::chosen(&loaded, registry, session)?;
+    let ready = make_ready(&loaded, session)?;
+    let observation = ready.statistics(&ready.canonical, &ready.requests, &loaded, session)?;
+    let ranges = inputs::ranges(&ready.specs, &ready.samples);
+    let mut checks = Checks { targets: Vec::new() };
+    for (target, origin) in chosen {
+        let (of_target, selection) = ready.of_target(&observation, target.spec(), &loaded, session)?;
+        let job = Job {
+            loaded: &loaded,
+            ready: &ready,
+            canonical: &of_target.module,
+            rules: &ready.rules,
+            selection: &selection,
+            observation: &of_target.observation,
+            target: target.clone(),
+            origin,
+            formats: Vec::new(),
+            ranges: &ranges,
+            algorithms: None,
+        };
+        let built = lowered::unverified(&job, session)?;
+        let report = of_built(target.spec(), job.canonical, &built, &BTreeMap::new());
+        checks.targets.push(Checked {
+            target: job.id().to_owned(),
+            summary: report.summary,
+            layers: layers(&built.annotated),
+        });
+    }
+    Ok(checks)
+}
+
+/// The layers of an annotated graph in the order in which they run.
+fn layers(annotated: &Module) -> Vec<CheckedLayer> {
+    let graph = annotated.main();
+    let codes: BTreeMap<(NodeId, Port), Elem> = graph
+        .quant
+        .iter()
+        .filter_map(|(_, config)| Some(((config.node, config.port), config.scheme.elem()?)))
+        .collect();
+    let order = graph.topological_order().unwrap_or_default();
+    let nodes = order.into_iter().filter_map(|id| Some((id, graph.node(id)?)));
+    nodes
+        .map(|(id, node)| {
+            let [constant_bytes, value_bytes] = bytes(annotated, (id, node), &codes);
+            CheckedLayer {
+                name: annotated.name(node.name).to_owned(),
+                op: node.op.term().to_string(),
+                host: match &node.place {
+                    Placement::Host(reason) => Some(reason.as_ref().into()),
+                    _ => None,
+                },
+                operations: node_operations(annotated, id),
+                constant_bytes,
+                value_bytes,
+            }
+        })
+        .collect()
+}
+
+/// The bytes of a node's constants, and of the other values that it reads and writes. What has codes has the size of its codes.
+fn bytes(module: &Module, (id, node): (NodeId, &Node), codes: &BTreeMap<(NodeId, Port), Elem>) -> [u64; 2] {
+    let graph = module.main();
+    let size = |value: ValueId, port: Port| {
+        let ty = &graph.value(value)?.ty;
+        let elem = codes.get(&(id, port)).copied().unwrap_or(ty.elem);
+        elem.packed_bytes(element_count(&ty.shape)?)
+    };
+    let (mut constants, mut values) = (0u64, 0u64);
+    for (at, &value) in node.inputs.iter().enumerate() {
+        let Some(value) = value else { continue };
+        let bytes = size(value, Port::Operand(at)).unwrap_or(0);
+        let sum = match graph.data_of(value) {
+            Some(_) => &mut constants,
+            None => &mut values,
+        };
+        *sum = sum.saturating_add(bytes);
+    }
+    for (at, &value) in node.outputs.iter().enumerate() {
+        values = values.saturating_add(size(value, Port::Result(at)).unwrap_or(0));
+    }
+    [constants, values]
+}
