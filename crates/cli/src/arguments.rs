@@ -4,6 +4,7 @@ mod analyze;
 mod bench;
 mod check;
 mod eval;
+mod init;
 mod machine;
 mod plugin;
 
@@ -22,6 +23,7 @@ pub(crate) use analyze::Analyze;
 pub(crate) use bench::Bench;
 pub(crate) use check::CheckModel;
 pub(crate) use eval::Eval;
+pub(crate) use init::Init;
 pub(crate) use machine::Machine;
 pub(crate) use plugin::{Check, Language, Lock, New, Plugin, PluginCommand};
 
@@ -38,6 +40,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Init(Init),
     Compile(Compile),
     #[command(name = "check")]
     CheckModel(CheckModel),

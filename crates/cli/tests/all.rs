@@ -9,6 +9,7 @@ mod commands;
 mod damaged;
 mod edges;
 mod eval;
+mod init;
 mod kept;
 mod readme;
 mod sizes;

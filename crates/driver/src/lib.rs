@@ -12,6 +12,7 @@ pub mod dialect;
 pub mod eval;
 pub mod evaluation;
 pub mod failure;
+pub mod init;
 pub mod inspect;
 pub mod limits;
 pub mod lock;

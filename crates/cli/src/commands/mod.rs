@@ -7,6 +7,7 @@ mod check;
 mod compile;
 mod eval;
 mod identify;
+mod init;
 mod inspect;
 mod plugin;
 mod run;
@@ -30,6 +31,7 @@ use crate::{
 /// Runs the command that was asked for.
 pub(crate) fn run(arguments: &Arguments) -> Exit {
     match &arguments.command {
+        Command::Init(arguments) => init::run(arguments),
         Command::Compile(arguments) => compile::run(arguments),
         Command::CheckModel(arguments) => check::run(arguments),
         Command::Analyze(arguments) => analyze::run(arguments),

@@ -43,5 +43,6 @@ pub use check::{Checked, CheckedLayer, Checks, check};
 pub use compile::{Compiled, compile};
 pub use merge::merge;
 pub(crate) use observe::Adapter;
+pub(crate) use seen::float_outputs;
 pub use seen::{Seen, SeenInput, SeenSamples, seen};
 pub(crate) use simulated::simulated;

@@ -11,6 +11,7 @@ use std::{
 
 use serde::Serialize;
 use serde_json::json;
+use strait_execute::Tensor;
 use strait_images::encode_png;
 use strait_samples::{InputSpec, NumberType, Samples, Scratch, Writer, escape};
 
@@ -19,7 +20,9 @@ use crate::{
         KeyPath, Loaded,
         types::{ColorOrder, Step},
     },
+    evaluation::{Side, whole_of},
     failure::{self, codes, unwritten},
+    sanity::ran,
     session::Session,
     stop::Stop,
     table,
@@ -157,6 +160,28 @@ pub fn seen(loaded: &Loaded, chosen: SeenSamples, out: &Path, session: &Session<
     });
     fs::write(&index, format!("{text:#}\n")).map_err(|error| unwritten(&index, &error))?;
     Ok(seen)
+}
+
+/// The outputs of the float model for the first calibration samples, `most` of them or fewer.
+///
+/// # Errors
+/// If anything is wrong with the configuration, the model or the samples, or if the user interrupts.
+pub(crate) fn float_outputs(loaded: &Loaded, most: usize, session: &Session<'_>) -> Result<Vec<Vec<Tensor>>, Stop> {
+    let mut float = session.phase("read", None, |_| read(loaded))?;
+    let main = float.module.main;
+    let bodies = float.module.lay_open(main);
+    let specs = inputs::specs(&float.module, &bodies, loaded)?;
+    let chosen = SeenSamples {
+        evaluation: false,
+        most: None,
+    };
+    let samples = opened(loaded, chosen, &specs)?;
+    let side = Side::new(
+        whole_of(&bodies, &float.module)?.as_ref(),
+        &session.means().options,
+        session,
+    )?;
+    ran(&side, &samples, samples.count().min(most), session, "run")
 }
 
 fn opened(loaded: &Loaded, chosen: SeenSamples, specs: &[InputSpec]) -> Result<Samples, Stop> {

@@ -245,7 +245,7 @@ fn reading(module: &Module, output: ValueId) -> Option<Reading> {
 }
 
 /// The outputs of a model for the first samples, computed as a phase of the session.
-fn ran(
+pub(crate) fn ran(
     side: &Side,
     samples: &Samples,
     count: usize,
