@@ -8,6 +8,9 @@
 //! For small differences δ of the logits, D grows with the variance of δ under p. So it counts what changes the order of likely
 //! classes, where the squared difference of the probabilities mostly counts samples that the model is sure of. All other outputs
 //! are compared by Σ (difference)² / Σ (float element)².
+//!
+//! Some outputs have columns of very different magnitudes: a detector gives the corners of boxes in pixels beside probabilities. In
+//! such an output the error is the mean of the errors of all columns, each relative to its own power and at most 1.
 
 use crate::error::Error;
 use std::num::NonZeroUsize;
@@ -28,11 +31,78 @@ pub struct Fidelity<'a> {
 }
 
 /// How an output is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 enum Measure {
     /// The output has distributions, because a softmax makes it.
     Divergence,
     Difference,
+    /// The difference in each column by itself.
+    Columns(Columns),
+}
+
+/// The columns of an output: its elements at the same place along an axis.
+#[derive(Clone, Debug, PartialEq)]
+struct Columns {
+    /// The product of the extents behind the axis.
+    inner: usize,
+    /// The mean of the squared elements of each column.
+    power: Vec<f64>,
+}
+
+/// The columns of an output count by themselves if the arithmetic mean of their powers is larger than the geometric mean by this
+/// factor.
+const UNEQUAL: f64 = 10.0;
+
+/// An axis with more places has no columns.
+const MOST_COLUMNS: usize = 1024;
+
+impl Columns {
+    /// Finds the axis along which the powers of the columns differ most. `None` if they do not differ much along any axis, or if
+    /// the outputs have fewer than three axes: those of a classifier are comparable.
+    fn find<'t>(outputs: impl Iterator<Item = &'t Tensor> + Clone) -> Option<Columns> {
+        let shape = outputs.clone().next()?.shape();
+        let is_same = outputs.clone().all(|output| output.shape() == shape);
+        if shape.len() < 3 || !is_same {
+            return None;
+        }
+        let axes = (1..shape.len()).filter(|&axis| (2..=MOST_COLUMNS).contains(&shape[axis]));
+        let found = axes.filter_map(|axis| {
+            let inner: usize = shape[axis + 1..].iter().product();
+            let mut power = vec![0.0; shape[axis]];
+            let mut count = 0usize;
+            for output in outputs.clone() {
+                let elements = output.values::<f32>().ok()?;
+                count += elements.len() / power.len();
+                for (at, &element) in elements.iter().enumerate() {
+                    power[at / inner.max(1) % shape[axis]] += f64::from(element) * f64::from(element);
+                }
+            }
+            power.iter_mut().for_each(|power| *power /= count.max(1) as f64);
+            let mean = mean(&power);
+            let logarithms: Vec<f64> = power.iter().map(|power| libm::log(power.max(1e-12 * mean))).collect();
+            let ratio = mean / libm::exp(self::mean(&logarithms));
+            (ratio > UNEQUAL).then_some((ratio, Columns { inner, power }))
+        });
+        let largest = found.reduce(|best, next| if next.0 > best.0 { next } else { best });
+        largest.map(|(_, columns)| columns)
+    }
+
+    /// The mean over the columns of Σ (difference)² / Σ (float element)², in which the power of a column is that in all samples.
+    /// Columns that are always 0 do not count.
+    fn error(&self, made: &[f32], float: &[f32]) -> Option<f64> {
+        let count = self.power.len();
+        let mut noise = vec![0.0; count];
+        for (at, (&made, &float)) in made.iter().zip(float).enumerate() {
+            let difference = f64::from(made) - f64::from(float);
+            noise[at / self.inner.max(1) % count] += difference * difference;
+        }
+        let each = (float.len() / count).max(1) as f64;
+        let errors = noise.iter().zip(&self.power).filter(|(_, power)| **power > 0.0);
+        let errors: Vec<f64> = errors
+            .map(|(noise, power)| (noise / (each * power)).clamp(0.0, 1.0))
+            .collect();
+        (!errors.is_empty()).then(|| mean(&errors))
+    }
 }
 
 impl Measure {
@@ -52,12 +122,15 @@ impl Measure {
     }
 
     /// The error of one output, from 0 to 1. `None` if there is nothing to compare.
-    fn error(self, made: &[f32], float: &[f32]) -> Option<f64> {
+    fn error(&self, made: &[f32], float: &[f32]) -> Option<f64> {
+        if let Measure::Columns(columns) = self {
+            return columns.error(made, float);
+        }
         let (mut noise, mut power) = (0.0, 0.0);
         for (&made, &float) in made.iter().zip(float) {
             let (q, p) = (f64::from(made), f64::from(float));
             let (own, whole) = match self {
-                Measure::Difference => ((q - p) * (q - p), p * p),
+                Measure::Difference | Measure::Columns(_) => ((q - p) * (q - p), p * p),
                 Measure::Divergence => {
                     let (p, q) = (p.max(0.0), q.max(0.0));
                     let part = |x: f64| if x > 0.0 { x * libm::log(2.0 * x / (p + q)) } else { 0.0 };
@@ -95,6 +168,14 @@ impl<'a> Fidelity<'a> {
             threads,
         };
         fidelity.outputs = fidelity.run(float)?;
+        for (at, measure) in fidelity.measures.iter_mut().enumerate() {
+            let outputs = fidelity.outputs.iter().filter_map(|outputs| outputs.get(at));
+            if *measure == Measure::Difference
+                && let Some(columns) = Columns::find(outputs)
+            {
+                *measure = Measure::Columns(columns);
+            }
+        }
         Ok(fidelity)
     }
 
@@ -198,6 +279,25 @@ pub(crate) const HELD: usize = 4;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn columns_of_small_numbers_count_as_much_as_those_of_large_ones() {
+        let output = |x: [f32; 6]| Tensor::from_values(&[1, 3, 2], &x).unwrap();
+        let float = output([100.0, 0.1, -90.0, 0.0, 80.0, 0.2]);
+        let columns = Columns::find([&float].into_iter()).unwrap();
+        assert_eq!((columns.inner, columns.power.len()), (1, 2));
+        let error = |made: [f32; 6]| columns.error(&made, float.values().unwrap()).unwrap();
+        assert_eq!(error([100.0, 0.1, -90.0, 0.0, 80.0, 0.2]), 0.0);
+        // All small numbers are lost, and half of the output with them.
+        assert!((error([100.0, 0.0, -90.0, 0.0, 80.0, 0.0]) - 0.5).abs() < 1e-6);
+        assert!((error([0.0, 0.1, 0.0, 0.0, 0.0, 0.2]) - 0.5).abs() < 1e-6);
+        // A column cannot be worse than lost.
+        assert!((error([100.0, 9.0, -90.0, 9.0, 80.0, 9.0]) - 0.5).abs() < 1e-6);
+        let plain = output([1.0, 0.5, -0.9, 0.4, 0.8, 0.2]);
+        assert_eq!(Columns::find([&plain].into_iter()), None);
+        let classes = Tensor::from_values(&[1, 2], &[100.0f32, 0.1]).unwrap();
+        assert_eq!(Columns::find([&classes].into_iter()), None);
+    }
 
     #[test]
     fn distributions_are_compared_by_their_divergence() {
