@@ -7,6 +7,7 @@ mod accuracy;
 mod bench;
 mod bless;
 mod compile;
+mod dist;
 mod figures;
 mod oracles;
 mod process;
@@ -52,6 +53,7 @@ const COMMANDS: &[Command] = &[
     oracles::COMMAND,
     accuracy::COMMAND,
     bench::COMMAND,
+    dist::COMMAND,
     stress::COMMAND,
 ];
 

@@ -43,6 +43,12 @@ pub(crate) fn tensorflow_interpreter() -> Result<PathBuf, Stop> {
     )
 }
 
+/// The interpreter with the packages of `requirements-dist.txt`, which make wheels. `STRAIT_PYTHON_DIST` can name another
+/// interpreter.
+pub(crate) fn dist_interpreter() -> Result<PathBuf, Stop> {
+    environment("venv-dist", "requirements-dist.txt", "STRAIT_PYTHON_DIST")
+}
+
 fn environment(name: &str, requirements: &str, variable: &str) -> Result<PathBuf, Stop> {
     if let Some(python) = std::env::var_os(variable) {
         return Ok(python.into());

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 use std::time::Duration;
 use std::time::Instant;
 use std::{fmt, io};
@@ -20,17 +21,30 @@ pub struct Program {
     allowance: Allowance,
 }
 
+/// The program that is started instead of this one.
+static INSTEAD: OnceLock<PathBuf> = OnceLock::new();
+
 impl Program {
-    /// This program itself. Its `main` must recognize [`ARGUMENT`](crate::ARGUMENT).
+    /// This program itself, whose `main` must recognize [`ARGUMENT`](crate::ARGUMENT), or the program that stands for it
+    /// ([`Program::stands_for_this`]).
     ///
     /// # Errors
     /// If the system does not tell where the program is.
     pub fn this() -> io::Result<Program> {
+        if let Some(path) = INSTEAD.get() {
+            return Ok(Program::at(path));
+        }
         // This path leads to the running program, even if its file has been replaced or removed since it was started.
         if cfg!(target_os = "linux") {
             return Ok(Program::at("/proc/self/exe"));
         }
         Ok(Program::at(std::env::current_exe()?))
+    }
+
+    /// From now on, [`Program::this`] is the program in this file: for a library in a program that cannot be a worker, such as an
+    /// interpreter. Only the first call has an effect.
+    pub fn stands_for_this(path: impl Into<PathBuf>) {
+        INSTEAD.get_or_init(|| path.into());
     }
 
     /// The program in this file. Its `main` must recognize [`ARGUMENT`](crate::ARGUMENT).

@@ -44,5 +44,5 @@ pub use compile::{Compiled, compile};
 pub use merge::merge;
 pub(crate) use observe::Adapter;
 pub(crate) use seen::float_outputs;
-pub use seen::{Seen, SeenInput, SeenSamples, seen};
+pub use seen::{Seen, SeenInput, SeenSamples, input_names, seen};
 pub(crate) use simulated::simulated;

@@ -162,6 +162,17 @@ pub fn seen(loaded: &Loaded, chosen: SeenSamples, out: &Path, session: &Session<
     Ok(seen)
 }
 
+/// The names of the inputs that samples have to have, in the order of the model.
+///
+/// # Errors
+/// If the model cannot be read as the configuration says.
+pub fn input_names(loaded: &Loaded) -> Result<Vec<String>, Stop> {
+    let mut float = read(loaded)?;
+    let main = float.module.main;
+    let bodies = float.module.lay_open(main);
+    Ok(inputs::inputs(&float.module, &bodies).into_iter().map(|input| input.name).collect())
+}
+
 /// The outputs of the float model for the first calibration samples, `most` of them or fewer.
 ///
 /// # Errors
