@@ -494,7 +494,7 @@ mod x86 {
 
     /// Sixteen accumulators for AVX-512, in a single register.
     #[derive(Clone, Copy)]
-    pub(crate) struct Vnni(__m512i);
+    pub(crate) struct Vnni(pub(crate) __m512i);
 
     impl Dots for Vnni {
         const ROWS: usize = 8;

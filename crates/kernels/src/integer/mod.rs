@@ -77,7 +77,7 @@ mod through_tile;
 pub(crate) mod tiles;
 
 pub use accumulators::accumulators;
-pub use batch::Batch;
+pub use batch::{Batch, Codes};
 pub use channels_last::{ChannelsLast, Order, max_pool_last, reorder};
 pub use conv_weights::ConvWeights;
 pub use elementwise::Broadcast;

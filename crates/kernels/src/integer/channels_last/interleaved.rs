@@ -12,38 +12,78 @@
 )]
 
 use super::Line;
-use super::piece::{CHANNELS, Piece, Sums};
+use super::piece::{CHANNELS, Piece, ROWS, Sums};
 use std::arch::x86_64::*;
 
-/// Number of outputs that share the loads of the weights.
-const TOGETHER: usize = 4;
+/// Number of accumulators that are computed together, each of sixteen channels.
+const TOGETHER: usize = 16;
+/// The largest number of neighbouring outputs that are computed together.
+const OUTPUTS: usize = 4;
 
-/// Computes the accumulators of a piece.
-#[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-pub(super) fn accumulate(piece: &Piece<'_>, scratch: &mut Vec<Line>, sums: &mut Sums) {
-    // SAFETY: this function enables the instruction set that these functions need.
-    unsafe {
-        match piece.channels.div_ceil(16) {
-            1 => vectors::<1>(piece, scratch, sums),
-            2 => vectors::<2>(piece, scratch, sums),
-            3 => vectors::<3>(piece, scratch, sums),
-            _ => vectors::<4>(piece, scratch, sums),
+/// What is done with accumulators.
+pub(crate) trait End {
+    /// Takes the accumulators of an output: `row` and `x` are its place in the piece.
+    ///
+    /// # Safety
+    /// The machine must have AVX-512, and the output must belong to the piece.
+    unsafe fn take<const V: usize>(&mut self, row: usize, x: usize, sums: [__m512i; V]);
+}
+
+impl End for Sums {
+    #[inline(always)]
+    unsafe fn take<const V: usize>(&mut self, row: usize, x: usize, sums: [__m512i; V]) {
+        let to = self.0[row][x * CHANNELS..][..16 * V].as_mut_ptr();
+        for v in 0..V {
+            // SAFETY: there is room for V vectors. The caller guarantees the instruction set.
+            unsafe { _mm512_storeu_si512(to.add(16 * v).cast(), sums[v]) };
         }
     }
 }
 
-/// Computes the accumulators of a piece with `V` vectors of sixteen channels.
+/// Computes the accumulators of a piece.
+#[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+pub(super) fn accumulate(piece: &Piece<'_>, scratch: &mut Vec<Line>, sums: &mut Sums) {
+    // SAFETY: this function enables the instruction set.
+    unsafe { compute(piece, scratch, sums) }
+}
+
+/// Computes the accumulators of a piece, and passes them on. `scratch` is room that is used again for other pieces.
 ///
 /// # Safety
 /// The machine must have AVX-512 with VNNI.
 #[inline(always)]
-unsafe fn vectors<const V: usize>(piece: &Piece<'_>, scratch: &mut Vec<Line>, sums: &mut Sums) {
+pub(crate) unsafe fn compute(piece: &Piece<'_>, scratch: &mut Vec<Line>, end: &mut impl End) {
+    // SAFETY: the caller guarantees the instruction set that these functions need.
+    unsafe {
+        match (piece.channels.div_ceil(16), piece.rows) {
+            (1, ROWS) => sums::<1, ROWS>(piece, scratch, end),
+            (2, ROWS) => sums::<2, ROWS>(piece, scratch, end),
+            (3, ROWS) => sums::<3, ROWS>(piece, scratch, end),
+            (_, ROWS) => sums::<4, ROWS>(piece, scratch, end),
+            (1, _) => sums::<1, 1>(piece, scratch, end),
+            (2, _) => sums::<2, 1>(piece, scratch, end),
+            (3, _) => sums::<3, 1>(piece, scratch, end),
+            (_, _) => sums::<4, 1>(piece, scratch, end),
+        }
+    }
+}
+
+/// The number of columns of the padded image that a piece reads.
+#[inline(always)]
+fn columns(piece: &Piece<'_>) -> usize {
     let window = piece.weights.conv.window;
-    let [height, width] = window.kernel;
-    let [step, dilation] = [window.stride[1], window.dilation[1]];
-    let groups = height.div_ceil(4);
-    // The columns of the padded image that the piece reads.
-    let columns = (piece.positions - 1) * step + (width - 1) * dilation + 1;
+    (piece.positions - 1) * window.stride[1] + (window.kernel[1] - 1) * window.dilation[1] + 1
+}
+
+/// Interleaves the columns that a piece reads: `[groups of four rows][columns][V]` lines.
+///
+/// # Safety
+/// The machine must have AVX-512.
+#[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+unsafe fn fill<const V: usize>(piece: &Piece<'_>, scratch: &mut Vec<Line>) {
+    let window = piece.weights.conv.window;
+    let height = window.kernel[0] + piece.rows - 1;
+    let (groups, columns) = (height.div_ceil(4), columns(piece));
     scratch.resize(groups * columns * V, Line([0; 64]));
     for (group, to) in scratch.chunks_exact_mut(columns * V).enumerate() {
         let rows_used = (height - 4 * group).min(4);
@@ -60,7 +100,7 @@ unsafe fn vectors<const V: usize>(piece: &Piece<'_>, scratch: &mut Vec<Line>, su
         while column < columns {
             let mut elements = padding;
             if (left..right).contains(&column) {
-                let at = (piece.x * step + column - window.pads[1]) * piece.weights.stride + piece.channel;
+                let at = (piece.x * window.stride[1] + column - window.pads[1]) * piece.weights.stride + piece.channel;
                 for row in 0..4 {
                     if let Some(row_elements) = rows[row] {
                         elements[row] = &row_elements[at..];
@@ -96,39 +136,80 @@ unsafe fn vectors<const V: usize>(piece: &Piece<'_>, scratch: &mut Vec<Line>, su
             column += 1;
         }
     }
-    let weights = &piece.packed.lines[piece.channel / CHANNELS * groups * width * 4..][..groups * width * 4];
+}
+
+/// Computes the accumulators of a piece with `V` vectors of sixteen channels and `R` rows.
+///
+/// # Safety
+/// The machine must have AVX-512 with VNNI.
+#[inline(always)]
+unsafe fn sums<const V: usize, const R: usize>(piece: &Piece<'_>, scratch: &mut Vec<Line>, end: &mut impl End) {
+    // SAFETY: the caller guarantees the instruction set. A function with a `match` over the number of outputs would need the
+    // product of constants as a constant.
+    unsafe {
+        fill::<V>(piece, scratch);
+        match TOGETHER / (V * R) {
+            2 | 3 => run::<V, R, 2>(piece, scratch, end),
+            _ => run::<V, R, OUTPUTS>(piece, scratch, end),
+        }
+    }
+}
+
+/// Computes the accumulators of a piece from the interleaved columns, `T` neighbouring outputs at a time.
+///
+/// # Safety
+/// The machine must have AVX-512 with VNNI, and the scratch must be that of [`fill`].
+#[inline(always)]
+unsafe fn run<const V: usize, const R: usize, const T: usize>(
+    piece: &Piece<'_>,
+    scratch: &[Line],
+    end: &mut impl End,
+) {
+    let window = piece.weights.conv.window;
+    let (width, step, dilation) = (window.kernel[1], window.stride[1], window.dilation[1]);
+    let columns = columns(piece);
+    let groups = scratch.len() / (columns * V);
+    let mut weights: [&[Line]; R] = [&[]; R];
+    for r in 0..R {
+        weights[r] = &piece.packed.lines[r][piece.channel / CHANNELS * groups * width * 4..][..groups * width * 4];
+    }
     let starts = &piece.weights.starts[piece.channel..][..16 * V];
     let mut x = 0;
     while x < piece.positions {
-        let count = TOGETHER.min(piece.positions - x);
+        let count = T.min(piece.positions - x);
         // SAFETY: the caller guarantees the instruction set. A line is read for each column of the scratch that an output
-        // of the piece reads, for which it has been resized above; beyond the last output, the last one is computed again.
-        // The weights have four lines for each group and column of the kernel. The sums have room for all positions.
+        // of the piece reads; beyond the last output, the last one is computed again. The weights have four lines for each
+        // group and column of the kernel.
         unsafe {
-            let mut acc = [[_mm512_setzero_si512(); V]; TOGETHER];
-            for i in 0..TOGETHER {
-                for v in 0..V {
-                    acc[i][v] = _mm512_loadu_si512(starts.as_ptr().add(16 * v).cast());
+            let mut acc = [[[_mm512_setzero_si512(); V]; T]; R];
+            for v in 0..V {
+                let start = _mm512_loadu_si512(starts.as_ptr().add(16 * v).cast());
+                for r in 0..R {
+                    for t in 0..T {
+                        acc[r][t][v] = start;
+                    }
                 }
             }
             for group in 0..groups {
                 for kx in 0..width {
-                    let weight = weights.as_ptr().add((group * width + kx) * 4);
                     let from = scratch.as_ptr().add((group * columns + x * step + kx * dilation) * V);
                     for v in 0..V {
-                        let weight = _mm512_load_si512(weight.add(v).cast());
-                        for i in 0..TOGETHER {
-                            let from = from.add(i.min(count - 1) * step * V + v);
-                            acc[i][v] = _mm512_dpbusd_epi32(acc[i][v], _mm512_load_si512(from.cast()), weight);
+                        for r in 0..R {
+                            let weight = weights[r].as_ptr().add((group * width + kx) * 4 + v);
+                            let weight = _mm512_load_si512(weight.cast());
+                            for t in 0..T {
+                                let from = from.add(t.min(count - 1) * step * V + v);
+                                let elements = _mm512_load_si512(from.cast());
+                                acc[r][t][v] = _mm512_dpbusd_epi32(acc[r][t][v], elements, weight);
+                            }
                         }
                     }
                 }
             }
-            let to = sums.0[x * CHANNELS..][..count * CHANNELS].as_mut_ptr();
-            for i in 0..TOGETHER {
-                if i < count {
-                    for v in 0..V {
-                        _mm512_storeu_si512(to.add(i * CHANNELS + 16 * v).cast(), acc[i][v]);
+            for r in 0..R {
+                for t in 0..T {
+                    if t < count {
+                        end.take(r, x + t, acc[r][t]);
                     }
                 }
             }
