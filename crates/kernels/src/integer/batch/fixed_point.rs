@@ -186,7 +186,11 @@ struct Bounded {
 
 impl Bounded {
     fn of(&self, bounds: [i32; 2]) -> &dyn Prepared {
-        if bounds[0] >= self.least { &*self.above } else { &*self.any }
+        if bounds[0] >= self.least {
+            &*self.above
+        } else {
+            &*self.any
+        }
     }
 }
 

@@ -42,7 +42,7 @@ pub(super) fn kind(channels: &[Channel<'_>], tensor: bool) -> Option<Arc<dyn Pre
                     [first, one, mask, tie]
                 })
                 .collect();
-            prepared(HalfEven, &values, tensor)
+            direct(HalfEven, &values, tensor)
         }
         _ => {
             let values: Vec<_> = shifts

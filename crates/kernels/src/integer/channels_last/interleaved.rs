@@ -90,50 +90,71 @@ unsafe fn fill<const V: usize>(piece: &Piece<'_>, scratch: &mut Vec<Line>) {
         let first = piece.y * window.stride[0] + 4 * group * window.dilation[0];
         // Rows beyond the kernel are multiplied by weights of 0, so any elements will do.
         let rows = [0, 1, 2, 3].map(|row| piece.row(first + row.min(rows_used - 1) * window.dilation[0]));
-        let padding = [piece.padding(); 4];
         let (left, right) = piece.inside(columns);
+        let four = rows_used == 4;
+        let padding = [(piece.padding(), 0); 4];
+        let stride = piece.weights.stride;
+        let elements = rows.map(|row| match row {
+            Some(row) if left < right => {
+                let at = (piece.x * window.stride[1] + left - window.pads[1]) * stride + piece.channel;
+                (&row[at..], stride)
+            }
+            _ => (piece.padding(), 0),
+        });
+        let flip = piece.weights.flip();
         // If a position has exactly as many channels as the vectors, positions follow each other without gaps, and as many
         // as fit in a register are interleaved at once.
         let together = 4 / V;
-        let whole = together > 1 && piece.weights.stride == 16 * V && rows.iter().all(Option::is_some);
-        let mut column = 0;
-        while column < columns {
-            let mut elements = padding;
-            if (left..right).contains(&column) {
-                let at = (piece.x * window.stride[1] + column - window.pads[1]) * piece.weights.stride + piece.channel;
-                for row in 0..4 {
-                    if let Some(row_elements) = rows[row] {
-                        elements[row] = &row_elements[at..];
-                    }
-                }
+        let whole = together > 1 && stride == 16 * V && rows.iter().all(Option::is_some);
+        let many = if whole { (right - left) / together } else { 0 };
+        let inside = left + many * together;
+        let (to, _) = to.as_chunks_mut::<V>();
+        // SAFETY: the caller guarantees the instruction set. Each row has the channels of all columns from the first to the
+        // last that is inside of the image.
+        unsafe {
+            if many > 0 {
+                let steps = elements.map(|(row, step)| (row, step * together));
+                let (to, _) = to[left..inside].as_flattened_mut().as_chunks_mut::<4>();
+                interleave_all::<4>(CHANNELS, flip, four, steps, to);
             }
-            let (channels, flip) = (piece.channels, piece.weights.flip());
-            if whole
-                && column >= left
-                && column + together <= right
-                && let Some(to) = to[column * V..].first_chunk_mut::<4>()
-            {
-                // SAFETY: the caller guarantees the instruction set.
-                unsafe {
-                    match rows_used {
-                        4 => interleave::<4, true>(CHANNELS, flip, elements, to),
-                        _ => interleave::<4, false>(CHANNELS, flip, elements, to),
-                    }
-                }
-                column += together;
-                continue;
+            let rest = elements.map(|(row, step)| (&row[step * (inside - left)..], step));
+            interleave_all::<V>(piece.channels, flip, four, padding, &mut to[..left]);
+            interleave_all::<V>(piece.channels, flip, four, rest, &mut to[inside..right]);
+            interleave_all::<V>(piece.channels, flip, four, padding, &mut to[right..]);
+        }
+    }
+}
+
+/// Interleaves the elements of four rows for one line after the other. For line `i`, the elements of a row start at `i` times
+/// its step. If `four` is false, the fourth row is not read.
+///
+/// # Safety
+/// The machine must have AVX-512.
+#[inline(always)]
+unsafe fn interleave_all<const V: usize>(
+    channels: usize,
+    flip: u8,
+    four: bool,
+    rows: [(&[u8], usize); 4],
+    to: &mut [[Line; V]],
+) {
+    let Some(last) = to.len().checked_sub(1) else {
+        return;
+    };
+    for (row, step) in rows {
+        assert!(row.len() >= last * step + channels, "a row with all channels");
+    }
+    let mut at = rows.map(|(row, _)| row.as_ptr());
+    // SAFETY: each row has all channels up to the last line, as was checked. The caller guarantees the instruction set.
+    unsafe {
+        for to in to {
+            match four {
+                true => interleave::<V, true>(channels, flip, at, to),
+                false => interleave::<V, false>(channels, flip, at, to),
             }
-            let Some(to) = to[column * V..].first_chunk_mut::<V>() else {
-                break;
-            };
-            // SAFETY: the caller guarantees the instruction set.
-            unsafe {
-                match rows_used {
-                    4 => interleave::<V, true>(channels, flip, elements, to),
-                    _ => interleave::<V, false>(channels, flip, elements, to),
-                }
-            };
-            column += 1;
+            for (at, (_, step)) in at.iter_mut().zip(rows) {
+                *at = at.wrapping_add(step);
+            }
         }
     }
 }
@@ -160,11 +181,7 @@ unsafe fn sums<const V: usize, const R: usize>(piece: &Piece<'_>, scratch: &mut 
 /// # Safety
 /// The machine must have AVX-512 with VNNI, and the scratch must be that of [`fill`].
 #[inline(always)]
-unsafe fn run<const V: usize, const R: usize, const T: usize>(
-    piece: &Piece<'_>,
-    scratch: &[Line],
-    end: &mut impl End,
-) {
+unsafe fn run<const V: usize, const R: usize, const T: usize>(piece: &Piece<'_>, scratch: &[Line], end: &mut impl End) {
     let window = piece.weights.conv.window;
     let (width, step, dilation) = (window.kernel[1], window.stride[1], window.dilation[1]);
     let columns = columns(piece);
@@ -206,32 +223,33 @@ unsafe fn run<const V: usize, const R: usize, const T: usize>(
                     }
                 }
             }
-            for r in 0..R {
-                for t in 0..T {
-                    if t < count {
-                        end.take(r, x + t, acc[r][t]);
-                    }
-                }
+            // The outputs are spelled out: the compiler would leave a loop as it is, and move the sums to memory.
+            macro_rules! take {
+                ($($r:literal $t:literal)*) => {
+                    $(if $r < R && $t < T && $t < count {
+                        end.take($r, x + $t, acc[$r][$t]);
+                    })*
+                };
             }
+            take!(0 0 0 1 0 2 0 3 1 0 1 1 1 2 1 3);
         }
         x += count;
     }
 }
 
-/// Interleaves the elements of four rows, XOR `flip`: byte `4·i + j` of line `l` is channel `16·l + i` of row `j`. Each row
-/// has at least `channels` elements.
+/// Interleaves the elements of four rows, XOR `flip`: byte `4·i + j` of line `l` is channel `16·l + i` of row `j`.
 ///
 /// # Safety
-/// The machine must have AVX-512.
+/// The machine must have AVX-512, and `channels` elements of each row must be readable.
 #[inline(always)]
 unsafe fn interleave<const V: usize, const FOUR: bool>(
     channels: usize,
     flip: u8,
-    [a, b, c, d]: [&[u8]; 4],
+    [a, b, c, d]: [*const u8; 4],
     to: &mut [Line; V],
 ) {
     // SAFETY: lanes outside of the mask are not read, and stores have the 64 bytes of a line. The caller guarantees the
-    // instruction set.
+    // instruction set and the elements.
     unsafe {
         let mask = if channels >= 64 { u64::MAX } else { (1 << channels) - 1 };
         // Unpacking works on each quarter of a register separately. With groups of four channels in this order, its
@@ -239,10 +257,9 @@ unsafe fn interleave<const V: usize, const FOUR: bool>(
         let order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
         let flip = _mm512_set1_epi8(flip.cast_signed());
         macro_rules! row {
-            ($row:ident) => {{
-                assert!($row.len() >= channels, "a row with all channels");
-                _mm512_permutexvar_epi32(order, _mm512_maskz_loadu_epi8(mask, $row.as_ptr().cast()))
-            }};
+            ($row:ident) => {
+                _mm512_permutexvar_epi32(order, _mm512_maskz_loadu_epi8(mask, $row.cast()))
+            };
         }
         let (a, b, c) = (row!(a), row!(b), row!(c));
         // Kernels of three rows are the most frequent. The fourth is then multiplied by weights of 0.

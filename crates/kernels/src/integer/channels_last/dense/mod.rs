@@ -188,7 +188,15 @@ impl Block<'_, '_> {
                 axis: Axis::Columns,
                 first_channel: column,
             };
+            // The lines of the next panels may still be far away in memory. Each of the first tiles brings as many of them
+            // nearer as a panel has.
+            let next = if group + 1 < count {
+                panel + panels
+            } else {
+                self.panels.start
+            };
             for tile in 0..tiles {
+                let near = if tile < wide { next + tile } else { panel };
                 let row = self.rows * tile / tiles;
                 let height = self.rows * (tile + 1) / tiles - row;
                 let tile = Tile {
@@ -198,6 +206,7 @@ impl Block<'_, '_> {
                     groups,
                     flip: self.weights.flip(),
                     row,
+                    ahead: self.lines.as_ptr().wrapping_add(near * taps * groups),
                 };
                 // SAFETY: this code is compiled for `S`, and it only runs on machines that have `S`. `codes` exists only if
                 // `S` is AVX-512. The table has taps for the rows `row..row + height`, and the lines are those of `panels`

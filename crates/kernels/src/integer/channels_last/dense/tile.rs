@@ -6,7 +6,7 @@
 )]
 
 use super::{BLOCK, COLUMNS, Line, PANEL, PANELS, Sums};
-use crate::simd::{Dots, Job, Simd};
+use crate::simd::{Dots, Job, Simd, prefetch};
 
 /// A register tile: some rows of a block, times some panels.
 #[derive(Clone, Copy)]
@@ -22,6 +22,8 @@ pub(crate) struct Tile<'a> {
     pub(super) flip: u8,
     /// The first row.
     pub(super) row: usize,
+    /// Where the lines start that will be read soon. For each line of a panel, one of them is brought nearer.
+    pub(super) ahead: *const Line,
 }
 
 impl Tile<'_> {
@@ -61,6 +63,7 @@ impl Tile<'_> {
             groups,
             flip,
             row,
+            mut ahead,
         } = self;
         let depth = lines.len() / WIDTH;
         let (starts, _) = starts.as_chunks::<PANEL>();
@@ -81,6 +84,8 @@ impl Tile<'_> {
                 *panel = &lines[p * depth + tap * groups..][..groups];
             }
             for g in 0..groups {
+                prefetch(ahead);
+                ahead = ahead.wrapping_add(1);
                 // SAFETY: each address is that of `4·groups` bytes, and each panel has `groups` lines. The caller guarantees
                 // the instruction set.
                 unsafe {
