@@ -77,7 +77,6 @@ fn all_pairs_of_codes_have_the_same_sums() {
                 .is_err()
         );
     }
-    #[cfg(target_arch = "x86_64")]
     assert!(found > 20, "{found}");
 }
 
@@ -100,7 +99,7 @@ fn no_factors_are_found_for_tables_that_are_no_lines() {
     let find = |tables| AffineSum::find(&*loops, &cx, elements, tables).unwrap();
     assert_eq!(find([&line, &bent]), None);
     // A single result, constant tables, and tables whose sums wrap.
-    assert_eq!(find([&line, &[5; 256]]).is_some(), cfg!(target_arch = "x86_64"));
+    assert!(find([&line, &[5; 256]]).is_some());
     assert_eq!(find([&[1; 256], &[2; 256]]), None);
     let large = std::array::from_fn(|code| (code as i32 - 128) << 24);
     assert_eq!(find([&large, &large]), None);

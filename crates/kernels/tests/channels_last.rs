@@ -153,7 +153,10 @@ fn bounds_around_the_zero_point_are_those_of_the_definition() {
         let sums = outputs(&c, |channel, at| {
             let weights = &weights[channel * c.depth()..][..c.depth()];
             let value = |tap| at(tap).map_or(0, |i| code(IntType::I8, input[i]));
-            (0..).zip(weights).map(|(tap, &w)| i64::from(w) * value(tap)).sum()
+            (0..)
+                .zip(weights)
+                .map(|(tap, &w)| i64::from(w) * value(tap))
+                .sum::<i64>()
         });
         let positions = sums.len() / c.input.batch / c.out_channels;
         let size = sums.iter().map(|s| s.abs()).max().unwrap();

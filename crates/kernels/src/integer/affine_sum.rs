@@ -75,7 +75,10 @@ impl AffineSum {
         tables: [&[i32; 256]; 2],
     ) -> Result<Option<AffineSum>, KernelError> {
         // Only loops that are known to be fast are asked for so many results.
-        if loops.codes().is_none() || loops.channels().is_some() || elements.iter().any(|element| element.bits() != 8) {
+        let bytes = [elements[0], elements[1], loops.out()]
+            .iter()
+            .all(|element| element.bits() == 8);
+        if !loops.has_vectors() || loops.channels().is_some() || !bytes {
             return Ok(None);
         }
         let sums: Vec<i32> = tables[0]

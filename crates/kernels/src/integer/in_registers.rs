@@ -83,6 +83,10 @@ impl<E: Epilogue> Loops for InRegisters<E> {
         self.batch.as_ref()?.codes([self.low, self.high])
     }
 
+    fn has_vectors(&self) -> bool {
+        self.batch.as_ref().is_some_and(Batch::has_kernel)
+    }
+
     fn finish(&self, cx: Context, sums: Sums<'_>, stride: usize, place: &OutputTile<'_>) -> Result<(), KernelError> {
         match (sums, &self.wide) {
             (Sums::I32(accumulators), _) => self.narrow(cx, accumulators, stride, place),

@@ -50,6 +50,12 @@ pub trait Loops: Send + Sync {
         None
     }
 
+    /// True if these loops requantize whole vectors. Thousands of results are then computed in no time.
+    #[doc(hidden)]
+    fn has_vectors(&self) -> bool {
+        false
+    }
+
     /// Turns the accumulators of a tile into results, on the instruction set of `cx`. Row `r` of the tile starts at
     /// accumulator `r·stride`. The tile is small enough for the first-level cache, unless [`Loops::piece`] asks for
     /// larger tiles.

@@ -122,6 +122,11 @@ impl Batch {
         self.out
     }
 
+    /// True if there is a kernel for vectors.
+    pub(super) fn has_kernel(&self) -> bool {
+        self.prepared.is_some()
+    }
+
     /// Requantizes a tile. The results are limited to the bounds, which are codes. If there is no kernel, or the
     /// instruction set has no vectors, this does nothing and returns false.
     pub(super) fn run(
