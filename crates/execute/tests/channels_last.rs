@@ -6,7 +6,7 @@ use crate::common;
 use common::{Builder, options};
 use smallvec::smallvec;
 use std::{collections::BTreeMap, num::NonZeroUsize};
-use strait_core::{Carrier, Elem, Module, QuantParams, Stage, ValueId, op};
+use strait_core::{Carrier, Elem, Module, QuantParams, Reason, ReasonCode, Stage, ValueId, op};
 use strait_execute::{Plan, Tensor, Threads, Workspace, reference};
 use strait_kernels::Isa;
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
@@ -123,13 +123,19 @@ fn with_floats() -> (Module, Vec<ValueId>) {
         zero_point: Default::default(),
     };
     let codes = b.op(quantize.clone(), &[halved]);
-    b.quant(codes, QuantParams::tensor(0.05, -7));
+    b.quant(codes, QuantParams::tensor(0.05, 0));
     let by_channel = b.op(quantize, &[halved]);
     b.quant(by_channel, per_channel((0..10).map(|c| 3 * c - 11).collect()));
     let last = conv(&mut b, codes, [4, 10, 3], 1);
     let values = vec![
         first, sums, reals, others, added, relu, gates, means, scaled, halved, codes, by_channel, last,
     ];
+    // Floats are computed on the host.
+    for value in [added, relu, gates, means, scaled, halved] {
+        let node = b.module.main().producer(value).map(|(id, _)| id).unwrap();
+        let reason = Reason::new(ReasonCode::QuantizeType, "floats");
+        b.module.main_mut().place_on_host(node, reason);
+    }
     (b.output(&[last, by_channel, means]), values)
 }
 

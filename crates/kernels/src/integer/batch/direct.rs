@@ -5,7 +5,7 @@
     reason = "an iterator over an array of registers would move them to memory"
 )]
 
-use super::{Constants, Elements, Kernel, Prepared, Tile, TileJob, constants::WIDEST};
+use super::{Constants, Kernel, Prepared, Tile, TileJob};
 use crate::context::Context;
 use crate::integer::{
     channels_last::{DenseTile, Line, Piece},
@@ -15,6 +15,7 @@ use std::sync::Arc;
 use strait_requantize::IntType;
 #[cfg(target_arch = "x86_64")]
 use {
+    super::{Elements, constants::WIDEST},
     crate::integer::channels_last::{End, depthwise_sums},
     crate::simd::{Avx512, I32s},
     std::arch::x86_64::*,
@@ -39,9 +40,7 @@ impl Codes<'_> {
         // SAFETY: the caller upholds this function's safety contract.
         unsafe { self.kernel.dense(tile, size, self, place) }
     }
-}
 
-impl Codes<'_> {
     /// Computes a piece of a depthwise convolution and writes its codes. There is a place for each row of the piece.
     ///
     /// # Safety
