@@ -6,9 +6,11 @@
 //! the axes in memory are.
 
 use crate::executable::executable;
+use crate::float::global_average_pool;
 use crate::integer;
 use crate::integer::operands::{carrier, codes, eight_bits};
 use crate::prelude::*;
+use crate::prepare;
 use crate::site::Slot;
 use crate::tensor::Dims;
 use crate::window;
@@ -92,11 +94,14 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Option<Box<dyn Step>>, Ste
             };
             sums(site, pool, 0, carrier(op.accumulator))
         }
-        Op::Mul(_) | Op::ScaledAdd(_) if !per_channel => {
+        Op::Dequantize(_) => integer::dequantize::prepare_last(site),
+        Op::Quantize(op) => integer::quantize::prepare_last(op, site),
+        Op::GlobalAveragePool(_) if site.input(0)?.elem == Elem::F32 => global_average_pool::prepare_last(site),
+        Op::Mul(_) | Op::ScaledAdd(_) | Op::Add(_) | Op::Sub(_) | Op::Div(_) if !per_channel => {
             // Operands with fewer axes are aligned at the last axis of the result, which is another one in memory.
             let aligned = |slot: &Slot<'_>| slot.dims.len() == rank || slot.count() == 1;
             match site.inputs.iter().flatten().all(aligned) {
-                true => integer::prepare(&permuted_site(site, site.node)).map(Some),
+                true => prepare::prepare(&permuted_site(site, site.node)).map(Some),
                 false => Ok(None),
             }
         }

@@ -6,10 +6,10 @@ use crate::common;
 use common::{Builder, options};
 use smallvec::smallvec;
 use std::{collections::BTreeMap, num::NonZeroUsize};
-use strait_core::{Carrier, Elem, Module, Stage, ValueId, op};
+use strait_core::{Carrier, Elem, Module, QuantParams, Reason, ReasonCode, Stage, ValueId, op};
 use strait_execute::{Plan, Tensor, Threads, Workspace, reference};
 use strait_kernels::Isa;
-use strait_requantize::{IntType, Narrowing, Requantization, Rounding, form};
+use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
 
 fn narrow(b: &mut Builder, sums: ValueId, bits: u8) -> ValueId {
     let narrowing = Narrowing {
@@ -84,6 +84,61 @@ fn module() -> (Module, Vec<ValueId>) {
     (b.output(&[turned, third, second, means]), values)
 }
 
+/// A graph that leaves the integers between convolutions: with a grid per channel and per tensor, and with float steps that
+/// work on any order, on channels last, or only on planes.
+fn with_floats() -> (Module, Vec<ValueId>) {
+    let mut b = Builder::new(Stage::Integer);
+    let x = b.input(Elem::I8, &[2, 3, 6, 5]);
+    let first = conv(&mut b, x, [10, 3, 3], 1);
+    let weights: Vec<i8> = (0..100).map(|i| (i * 31 % 61) as i8 - 30).collect();
+    let weights = b.constant(&[10, 10, 1, 1], &weights);
+    let sums = b.op(op::Conv::plain(2), &[first, weights]);
+    let scales: Vec<f32> = (0..10).map(|c| 0.01 + 0.003 * c as f32).collect();
+    let per_channel = |zeros: Per<i32>| QuantParams {
+        scale: scales.iter().copied().collect(),
+        axis: Some(1),
+        ..QuantParams {
+            zero_point: zeros,
+            ..QuantParams::tensor(1.0, 0)
+        }
+    };
+    b.quant(sums, per_channel(Per::Tensor(0)));
+    let reals = b.op(op::Dequantize {}, &[sums]);
+    b.quant(first, QuantParams::tensor(0.25, 3));
+    let others = b.op(op::Dequantize {}, &[first]);
+    let added = b.op(op::Add {}, &[reals, others]);
+    let relu = b.op(op::Relu {}, &[added]);
+    let sigmoid = op::Unary {
+        function: op::Function::Sigmoid,
+    };
+    let gates = b.op(sigmoid, &[relu]);
+    let means = b.op(op::GlobalAveragePool {}, &[gates]);
+    let scaled = b.op(op::Mul::float(), &[relu, means]);
+    let half = b.constant(&[1], &[0.5_f32]);
+    let halved = b.op(op::Mul::float(), &[scaled, half]);
+    let quantize = op::Quantize {
+        to: Elem::I8,
+        rounding: Rounding::HalfEven,
+        reciprocal: false,
+        zero_point: Default::default(),
+    };
+    let codes = b.op(quantize.clone(), &[halved]);
+    b.quant(codes, QuantParams::tensor(0.05, 0));
+    let by_channel = b.op(quantize, &[halved]);
+    b.quant(by_channel, per_channel((0..10).map(|c| 3 * c - 11).collect()));
+    let last = conv(&mut b, codes, [4, 10, 3], 1);
+    let values = vec![
+        first, sums, reals, others, added, relu, gates, means, scaled, halved, codes, by_channel, last,
+    ];
+    // Floats are computed on the host.
+    for value in [added, relu, gates, means, scaled, halved] {
+        let node = b.module.main().producer(value).map(|(id, _)| id).unwrap();
+        let reason = Reason::new(ReasonCode::QuantizeType, "floats");
+        b.module.main_mut().place_on_host(node, reason);
+    }
+    (b.output(&[last, by_channel, means]), values)
+}
+
 fn input() -> Tensor {
     let codes: Vec<i8> = (0..180).map(|i| (i * 37 % 256 - 128) as i8).collect();
     Tensor::from_values(&[2, 3, 6, 5], &codes).unwrap()
@@ -91,14 +146,20 @@ fn input() -> Tensor {
 
 #[test]
 fn outputs_and_observed_values_have_the_order_of_the_graph() {
-    let ((module, values), input) = (module(), input());
+    for (module, values) in [module(), with_floats()] {
+        shown_in_the_order_of_the_graph(&module, &values);
+    }
+}
+
+fn shown_in_the_order_of_the_graph(module: &Module, values: &[ValueId]) {
+    let input = input();
     let mut expected = BTreeMap::new();
-    let outputs = reference::run(&module, module.main, &[input.view()], &mut |value, tensor| {
+    let outputs = reference::run(module, module.main, &[input.view()], &mut |value, tensor| {
         expected.insert(value, tensor.to_tensor());
     })
     .unwrap();
     for isa in Isa::available() {
-        let plan = Plan::new(&module, module.main, &options(isa)).unwrap();
+        let plan = Plan::new(module, module.main, &options(isa)).unwrap();
         for threads in [1, 3] {
             let mut space = Workspace::new(&plan, &Threads::new(NonZeroUsize::new(threads).unwrap()));
             assert_eq!(plan.run(&mut space, &[input.view()]).unwrap(), outputs);

@@ -1,5 +1,6 @@
 //! The instruction set that a kernel runs on, and how a job is run in the version that is compiled for it.
 
+use crate::integer::AffineSum;
 use crate::isa::Isa;
 use crate::simd::{ByteTables, I32s, Job, Scalar, Simd};
 #[cfg(target_arch = "x86_64")]
@@ -50,6 +51,18 @@ impl Context {
             return unsafe { crate::simd::permuted(table, input, out) };
         }
         let _ = (table, input, out);
+        0
+    }
+
+    /// Computes the first sums of codes, and returns how many were computed. There are none if this context does not use
+    /// AVX-512.
+    pub(crate) fn affine_sums(self, sum: &AffineSum, operands: [&[u8]; 2], out: &mut [u8]) -> usize {
+        #[cfg(target_arch = "x86_64")]
+        if self.isa == Isa::Avx512 {
+            // SAFETY: the field `isa` says AVX-512 only if the machine has it.
+            return unsafe { crate::simd::affine_sums(&sum.words(), operands, out) };
+        }
+        let _ = (sum, operands, out);
         0
     }
 

@@ -1,5 +1,7 @@
 //! For each instruction set, the few vector operations that the compiler does not use by itself.
 
+#[cfg(target_arch = "x86_64")]
+mod affine;
 mod byte_tables;
 #[cfg_attr(
     not(target_arch = "x86_64"),
@@ -13,6 +15,8 @@ mod job;
 mod permuted;
 
 use crate::isa::Isa;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use affine::affine_sums;
 pub(crate) use byte_tables::ByteTables;
 pub(crate) use i32s::I32s;
 pub(crate) use job::Job;
@@ -231,6 +235,19 @@ impl Dots for [i32; 16] {
         }
         sums
     }
+}
+
+/// Brings the cache line at an address into the second-level cache. It does not matter whether the address is readable.
+#[inline(always)]
+pub(crate) fn prefetch<T>(at: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: SSE is part of x86-64, and the instruction has no effect that a program could see, at any address.
+    unsafe {
+        use std::arch::x86_64::*;
+        _mm_prefetch::<_MM_HINT_T1>(at.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
 }
 
 /// Interleaves four lines of sixteen bytes. Byte `4·l + j` of the result is byte `l` of line `j`, XOR `flip`.
@@ -494,7 +511,7 @@ mod x86 {
 
     /// Sixteen accumulators for AVX-512, in a single register.
     #[derive(Clone, Copy)]
-    pub(crate) struct Vnni(__m512i);
+    pub(crate) struct Vnni(pub(crate) __m512i);
 
     impl Dots for Vnni {
         const ROWS: usize = 8;

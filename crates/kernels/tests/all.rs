@@ -4,6 +4,7 @@
 
 mod support;
 
+mod affine_sums;
 mod channels_last;
 mod exhaustive;
 mod float_functions;

@@ -11,7 +11,7 @@ use strait_kernels::{
         Axis, Bias, Carrier, ChannelsLast, Order, Weights, accumulators, max_pool, max_pool_last, reorder, standard,
     },
 };
-use strait_requantize::IntType;
+use strait_requantize::{IntType, Requantization};
 use support::{
     Numbers, code,
     convolutions::{case, cases, outputs},
@@ -50,6 +50,14 @@ fn shapes() -> Vec<Conv> {
         case(3, [18, 18], 33, 1, window([7, 7], [3; 4], [2; 2], [1; 2])),
         case(64, [7, 7], 48, 1, Window::new([1, 1])),
         case(4, [3, 3], 4, 1, window([3, 3], [7; 4], [2, 3], [1; 2])),
+        // Tiles of four to eight rows, and panels that are not full.
+        case(20, [1, 9], 50, 1, Window::new([1, 1])),
+        case(12, [1, 61], 24, 1, Window::new([1, 1])),
+        case(6, [3, 4], 36, 1, Window::new([1, 1])),
+        // Rows of the output in pairs, with an odd number of rows, and with kernels of several heights.
+        case(33, [7, 35], 33, 33, window([2, 3], [0, 1, 1, 1], [1; 2], [1; 2])),
+        case(48, [5, 9], 48, 48, window([5, 5], [2; 4], [1; 2], [1; 2])),
+        case(70, [3, 70], 70, 70, window([7, 3], [3, 1, 3, 1], [1, 2], [1; 2])),
     ]);
     shapes
 }
@@ -112,6 +120,78 @@ fn convolution_is_exact_for_every_form() {
         }
     }
     assert!(taken > 15);
+}
+
+/// With a lower bound at the zero point, forms with two roundings are computed by another kernel.
+#[test]
+fn bounds_around_the_zero_point_are_those_of_the_definition() {
+    let mut numbers = Numbers::new(14);
+    let window = Window {
+        pads: [1; 4],
+        ..Window::new([3, 3])
+    };
+    let shapes = [
+        case(8, [9, 11], 40, 1, Window::new([1, 1])),
+        case(80, [9, 35], 80, 80, window),
+        case(
+            80,
+            [4, 6],
+            80,
+            80,
+            Window {
+                stride: [2; 2],
+                ..window
+            },
+        ),
+    ];
+    for (i, c) in shapes.into_iter().enumerate() {
+        let input = numbers.bytes(c.input.elements().unwrap());
+        let weights = numbers.weights(c.out_channels * c.depth());
+        let packed = ChannelsLast::new(c, IntType::I8, 0, Weights::I8(&weights), Bias::I32(None))
+            .unwrap()
+            .unwrap();
+        let sums = outputs(&c, |channel, at| {
+            let weights = &weights[channel * c.depth()..][..c.depth()];
+            let value = |tap| at(tap).map_or(0, |i| code(IntType::I8, input[i]));
+            (0..)
+                .zip(weights)
+                .map(|(tap, &w)| i64::from(w) * value(tap))
+                .sum::<i64>()
+        });
+        let positions = sums.len() / c.input.batch / c.out_channels;
+        let size = sums.iter().map(|s| s.abs()).max().unwrap();
+        let images = [c.input.batch, c.input.channels, c.input.size[0] * c.input.size[1]];
+        let input = last(&input, images, packed.stride());
+        for channels in [0, c.out_channels] {
+            let two = |form: &Requantization| match form {
+                Requantization::Gemmlowp(form) => Some(form.zp),
+                _ => None,
+            };
+            for (form, zp) in forms(channels, size, &mut numbers)
+                .into_iter()
+                .filter_map(|form| two(&form).map(|zp| (form, zp)))
+            {
+                let (least, most) = (form.out().min(), form.out().max());
+                for low in [zp - 1, zp, zp + 2].map(|low| low.clamp(least, most)) {
+                    let clamp = Some([low, numbers.between(low, most)]);
+                    let wanted = finish(&form, clamp, &sums, |e| e / positions % c.out_channels);
+                    let width = usize::from(form.out().bits().div_ceil(8));
+                    let extents = [c.input.batch, c.out_channels, positions];
+                    let orders = [Order::Planes, Order::Last { stride: extents[1] }];
+                    let mut expected = vec![0; wanted.len()];
+                    reorder(&Context::detect(), extents, width, orders, &wanted, &mut expected).unwrap();
+                    for isa in Isa::available() {
+                        let mut found = vec![0; wanted.len()];
+                        standard(&form, clamp)
+                            .unwrap()
+                            .conv_last(&Context::with_isa(isa), &packed, 2, &input, &mut found)
+                            .unwrap();
+                        assert!(found == expected, "{i} {form:?} {clamp:?} on {}", isa.name());
+                    }
+                }
+            }
+        }
+    }
 }
 
 #[test]

@@ -254,3 +254,31 @@ fn outside_of_its_domain_a_form_is_the_same_on_every_instruction_set() {
         }
     }
 }
+
+#[test]
+fn bounds_around_the_zero_point_are_the_definition() {
+    let mut numbers = Numbers::new(15);
+    for channels in [0, 3] {
+        for form in forms(channels, SIZE.into(), &mut numbers) {
+            let Requantization::Gemmlowp(form::Gemmlowp { zp, .. }) = &form else {
+                continue;
+            };
+            let accumulators = boundaries(&form, channels.max(1));
+            for low in [zp - 1, *zp, zp + 1].map(|low| low.clamp(form.out().min(), form.out().max())) {
+                let clamp = Some([low, form.out().max()]);
+                let all: Vec<i32> = (0..channels.max(1)).flat_map(|_| accumulators.clone()).collect();
+                let channel = |e: usize| e / accumulators.len();
+                let wanted = finish(&form, clamp, &wide(&all), channel);
+                let loops = standard(&form, clamp).unwrap();
+                for isa in Isa::available() {
+                    let extents = [1, channels.max(1), accumulators.len()];
+                    assert!(
+                        run(&*loops, isa, extents, &bytes(&all)) == wanted,
+                        "{form:?} {clamp:?} on {}",
+                        isa.name()
+                    );
+                }
+            }
+        }
+    }
+}

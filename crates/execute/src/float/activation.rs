@@ -54,6 +54,10 @@ fn step(function: impl Fn(f32) -> f32 + Send + Sync + 'static) -> Result<Box<dyn
 }
 
 impl<F: Fn(f32) -> f32 + Send + Sync> Step for Activation<F> {
+    fn orders(&self) -> Orders {
+        Orders::Any
+    }
+
     fn in_place(&self) -> &[usize] {
         &[0]
     }
@@ -82,6 +86,10 @@ impl Elu {
 }
 
 impl Step for Elu {
+    fn orders(&self) -> Orders {
+        Orders::Any
+    }
+
     fn in_place(&self) -> &[usize] {
         &[0]
     }

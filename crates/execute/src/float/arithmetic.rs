@@ -2,18 +2,24 @@
 
 use crate::elementwise::Broadcast;
 use crate::prelude::*;
+use crate::site::Slot;
 use strait_kernels::float::pow;
 
 struct Arithmetic<F> {
     broadcast: Broadcast,
+    /// True if each operand has the extents of the result, or a single element.
+    alike: bool,
     function: F,
 }
 
 macro_rules! arithmetic {
     ($($op:ident: $function:expr;)*) => { $(impl Executable for op::$op {
         fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+            let dims = &site.output()?.dims;
+            let alike = |slot: &Slot<'_>| slot.dims == *dims || slot.count() == 1;
             Ok(Box::new(Arithmetic {
                 broadcast: Broadcast::new(&site.input(0)?.dims, &site.input(1)?.dims)?,
+                alike: site.inputs.iter().flatten().all(alike),
                 function: $function,
             }))
         }
@@ -33,6 +39,13 @@ arithmetic! {
 }
 
 impl<F: Fn(f32, f32) -> f32 + Send + Sync> Step for Arithmetic<F> {
+    fn orders(&self) -> Orders {
+        match self.alike {
+            true => Orders::Any,
+            false => Orders::Planes,
+        }
+    }
+
     fn in_place(&self) -> &[usize] {
         &[0, 1]
     }

@@ -19,6 +19,10 @@ impl Executable for op::Unary {
 }
 
 impl Step for Apply {
+    fn orders(&self) -> Orders {
+        Orders::Any
+    }
+
     fn in_place(&self) -> &[usize] {
         &[0]
     }

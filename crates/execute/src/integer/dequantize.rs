@@ -21,12 +21,29 @@ impl Executable for op::Dequantize {
 
 pub(crate) fn prepare(site: &NodeSlots<'_>) -> Prepared {
     let x = site.input(0)?;
-    let from = x.elem.int_type();
     let grids = Grids::of(x)?;
-    let kernel = mixed::Dequantize::new(&grids.per(Grid::dequantization))?;
     let extents = grids.extents(x.count());
+    let single = grids.is_single();
+    step(site, &grids, extents, single)
+}
+
+/// Prepares the step for an image whose channels are last and have a grid each.
+pub(crate) fn prepare_last(site: &NodeSlots<'_>) -> Prepared {
+    let x = site.input(0)?;
+    let grids = Grids::of(x)?;
+    match (grids.extents_last(&x.dims), x.elem.int_type()) {
+        (Some(extents), Some(_)) => step(site, &grids, extents, false),
+        _ => Ok(None),
+    }
+}
+
+/// Prepares the step. If one grid serves all elements (`single`), their order does not matter.
+fn step(site: &NodeSlots<'_>, grids: &Grids, extents: [usize; 3], single: bool) -> Prepared {
+    let x = site.input(0)?;
+    let from = x.elem.int_type();
+    let kernel = mixed::Dequantize::new(&grids.per(Grid::dequantization))?;
     let from = from.ok_or_else(|| StepError::Model(format!("{} has no codes", x.elem)))?;
-    Ok(Some(reading(1, move |io| {
+    let run = move |io: &mut Io<'_>| {
         let codes = match from {
             IntType::I8 | IntType::I4 => CodeSlice::I8(io.input(0)?),
             IntType::U8 | IntType::U4 => CodeSlice::U8(io.input(0)?),
@@ -35,7 +52,8 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Prepared {
             IntType::I32 => CodeSlice::I32(io.input(0)?),
         };
         Ok(kernel.run(io.context, extents, codes, io.output()?)?)
-    })))
+    };
+    Ok(Some(if single { elementwise(run) } else { reading(1, run) }))
 }
 
 /// Dequantizes i64 accumulators by the reference definition.

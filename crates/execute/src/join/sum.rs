@@ -8,7 +8,8 @@ use super::table::{self, Table};
 use crate::error::ExecuteError;
 use crate::prelude::*;
 use strait_core::{NodeId, Op, ValueId};
-use strait_kernels::integer::{Addend, Broadcast, Loops};
+use strait_kernels::Context;
+use strait_kernels::integer::{Addend, AffineSum, Broadcast, Loops};
 use strait_requantize::IntType;
 
 struct Sum {
@@ -18,6 +19,8 @@ struct Sum {
     elements: [IntType; 2],
     operands: [Operand; 2],
     loops: Box<dyn Loops>,
+    /// The same sum with factors instead of tables, if the operands have the extents of the result and there is one.
+    affine: Option<AffineSum>,
 }
 
 /// How an operand of the sum is computed.
@@ -67,12 +70,21 @@ pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> FoundJoin {
     };
     site.fused = epilogue.fused;
     let prepare = || {
+        let (elements, operands) = ([left.element, right.element], [left.operand, right.operand]);
+        let (loops, alike) = (site.loops()?, site.input(0)?.dims == site.input(1)?.dims);
+        let affine = match &operands {
+            [Operand::Table(a), Operand::Table(b)] if alike => {
+                AffineSum::find(&*loops, &Context::detect(), elements, [a, b])?
+            }
+            _ => None,
+        };
         Ok(Sum {
             broadcast: Broadcast::new(&site.input(0)?.dims, &site.input(1)?.dims)?,
-            alike: site.input(0)?.dims == site.input(1)?.dims,
-            elements: [left.element, right.element],
-            operands: [left.operand, right.operand],
-            loops: site.loops()?,
+            alike,
+            elements,
+            operands,
+            loops,
+            affine,
         })
     };
     let step: Result<Sum, StepError> = prepare();
@@ -170,6 +182,9 @@ impl Step for Sum {
         let [a, b] = &self.operands;
         let context = io.context;
         let out = io.output()?;
+        if let Some(sum) = &self.affine {
+            return Ok(sum.run(context, operands, out)?);
+        }
         let addends = [a.addend(), b.addend()];
         Ok(self
             .loops

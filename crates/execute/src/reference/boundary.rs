@@ -113,6 +113,21 @@ impl Grids {
         [outer, channels, self.inner]
     }
 
+    /// True if one grid serves all elements.
+    pub(crate) fn is_single(&self) -> bool {
+        self.grids.len() == 1
+    }
+
+    /// Returns the extents, as [`Grids::extents`] does, of an image with these extents whose channels are last in memory.
+    /// `None` if the grids are not those of its channels.
+    pub(crate) fn extents_last(&self, dims: &[usize]) -> Option<[usize; 3]> {
+        let [batch, channels, spatial @ ..] = dims else {
+            return None;
+        };
+        let positions = spatial.iter().product::<usize>();
+        (self.grids.len() == *channels && self.inner == positions).then(|| [batch * positions, *channels, 1])
+    }
+
     /// Returns the grid of an element.
     pub(crate) fn at(&self, index: usize) -> Grid {
         self.grids[index / self.inner.max(1) % self.grids.len()]

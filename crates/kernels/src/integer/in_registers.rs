@@ -1,7 +1,7 @@
 //! Loops that requantize a tile of accumulators in registers.
 
 use super::{
-    batch::{Batch, Wide},
+    batch::{Batch, Codes, Wide},
     epilogue::{Epilogue, saturate},
     loops::Loops,
     sums::Sums,
@@ -77,6 +77,14 @@ impl<E: Epilogue> Loops for InRegisters<E> {
 
     fn channels(&self) -> Option<usize> {
         self.epilogue.constants().channels()
+    }
+
+    fn codes(&self) -> Option<Codes<'_>> {
+        self.batch.as_ref()?.codes([self.low, self.high])
+    }
+
+    fn has_vectors(&self) -> bool {
+        self.batch.as_ref().is_some_and(Batch::has_kernel)
     }
 
     fn finish(&self, cx: Context, sums: Sums<'_>, stride: usize, place: &OutputTile<'_>) -> Result<(), KernelError> {

@@ -1,6 +1,7 @@
 //! The trait [`Loops`], through which kernels call the requantization of a target.
 
 use super::{
+    batch::Codes,
     bytes::width,
     sums::{Carrier, Sums},
     tiles::LONG_PIECE,
@@ -40,6 +41,19 @@ pub trait Loops: Send + Sync {
     /// Number of elements that a tile should have if its accumulators are already in memory.
     fn piece(&self) -> usize {
         LONG_PIECE
+    }
+
+    /// The kernel with which convolutions requantize their sums in registers, if these loops have one. It then replaces
+    /// [`finish`](Loops::finish).
+    #[doc(hidden)]
+    fn codes(&self) -> Option<Codes<'_>> {
+        None
+    }
+
+    /// True if these loops requantize whole vectors. Thousands of results are then computed in no time.
+    #[doc(hidden)]
+    fn has_vectors(&self) -> bool {
+        false
     }
 
     /// Turns the accumulators of a tile into results, on the instruction set of `cx`. Row `r` of the tile starts at

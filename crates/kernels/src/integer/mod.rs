@@ -46,6 +46,7 @@
 
 mod accumulators;
 mod add;
+mod affine_sum;
 #[cfg_attr(
     not(target_arch = "x86_64"),
     allow(dead_code, reason = "only x86-64 has vectors so far")
@@ -77,7 +78,10 @@ mod through_tile;
 pub(crate) mod tiles;
 
 pub use accumulators::accumulators;
-pub use batch::Batch;
+pub use affine_sum::AffineSum;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use affine_sum::{LOW_BITS, Words};
+pub use batch::{Batch, Codes};
 pub use channels_last::{ChannelsLast, Order, max_pool_last, reorder};
 pub use conv_weights::ConvWeights;
 pub use elementwise::Broadcast;

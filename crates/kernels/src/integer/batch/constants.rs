@@ -83,6 +83,17 @@ impl<const C: usize> Constants<C> {
         }
     }
 
+    /// Returns the constants of the `LANES` channels from `channel` on. If one set of constants is used for all channels,
+    /// `channel` does not matter. Lanes beyond the last channel have no meaning.
+    ///
+    /// # Safety
+    /// The machine must have the instruction set of the vectors `V`.
+    #[inline(always)]
+    pub(super) unsafe fn at<V: I32s>(&self, channel: usize) -> [V; C] {
+        // SAFETY: the caller upholds this function's safety contract.
+        unsafe { self.from(self.channels.map_or(0, |_| channel)).next() }
+    }
+
     /// Reads the constants of consecutive channels, one vector after the other. The first channel is `first`. After the
     /// last channel, channel 0 follows.
     #[inline(always)]

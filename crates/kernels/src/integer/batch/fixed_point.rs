@@ -1,8 +1,10 @@
-use super::{ALL, Kernel, Prepared, ends, prepared};
+use super::{ALL, Direct, Kernel, Prepared, Tile, direct::direct, ends, prepared};
+use crate::context::Context;
 use crate::{
     integer::epilogue::{FixedPoint, NEGATIVE_TWICE},
     simd::I32s,
 };
+use std::sync::Arc;
 use strait_requantize::form::Channel;
 
 impl FixedPoint {
@@ -53,7 +55,7 @@ impl FixedPoint {
 }
 
 /// Chooses the fastest kernel that gives the right result for all channels.
-pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> Option<Prepared> {
+pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> Option<Arc<dyn Prepared>> {
     let points: Vec<FixedPoint> = channels
         .iter()
         .map(|c| FixedPoint::new(&c.arithmetic(), i32::BITS))
@@ -68,10 +70,20 @@ pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> O
             Some(values)
         };
         if let Some(values) = high(false) {
-            return Some(prepared(HighHalf, &values, tensor));
+            return Some(direct(HighHalf, &values, tensor));
         }
         if let Some(values) = high(true) {
-            return Some(prepared(HighHalfTwice, &values, tensor));
+            // Where the product is negative, the result is at most the zero point, which is then also the lower bound.
+            let zero_points = points.iter().map(|p| p.zero_point).max()?;
+            let rising = points.iter().all(|p| p.factor >= 0);
+            return Some(match i32::try_from(zero_points) {
+                Ok(least) if rising => Arc::new(Bounded {
+                    least,
+                    any: direct(HighHalfTwice, &values, tensor),
+                    above: direct(HighHalfNudged, &values, tensor),
+                }),
+                _ => direct(HighHalfTwice, &values, tensor),
+            });
         }
     }
     let values: Vec<_> = points
@@ -142,6 +154,53 @@ impl Kernel<3> for HighHalfTwice {
             ];
             V::high_halves(nudged).add(addend).shift_right(shift)
         }
+    }
+}
+
+/// Like [`HighHalfTwice`], but adds 2^30 to all products. For products that are at least 0, the results are the same. For
+/// negative products, neither result is above the zero point: the sum of product and 2^30 is below 2^30, and so the high
+/// half is at most 0, for which the result is the zero point.
+pub(super) struct HighHalfNudged;
+
+impl Kernel<3> for HighHalfNudged {
+    #[inline(always)]
+    unsafe fn lanes<V: I32s>(&self, &[factor, addend, shift]: &[V; 3], x: V) -> V {
+        // SAFETY: the caller upholds the safety contract of this method.
+        unsafe {
+            let [even, odd] = x.products(factor);
+            let [half, _] = V::widen(V::splat(1 << 30), V::splat(0));
+            V::high_halves([even.add_wide(half), odd.add_wide(half)])
+                .add(addend)
+                .shift_right(shift)
+        }
+    }
+}
+
+/// Two kernels: `above` gives the same results as `any` after they are limited to bounds of which the lower is at least
+/// `least`, and takes less time.
+struct Bounded {
+    least: i32,
+    any: Arc<dyn Prepared>,
+    above: Arc<dyn Prepared>,
+}
+
+impl Bounded {
+    fn of(&self, bounds: [i32; 2]) -> &dyn Prepared {
+        if bounds[0] >= self.least {
+            &*self.above
+        } else {
+            &*self.any
+        }
+    }
+}
+
+impl Prepared for Bounded {
+    fn run(&self, cx: Context, tile: Tile<'_, &[i32]>) -> bool {
+        self.of(tile.bounds).run(cx, tile)
+    }
+
+    fn direct(&self, bounds: [i32; 2]) -> Option<&dyn Direct> {
+        self.of(bounds).direct(bounds)
     }
 }
 

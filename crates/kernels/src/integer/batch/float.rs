@@ -1,5 +1,6 @@
-use super::{ALL, Kernel, Prepared, ends, prepared};
+use super::{ALL, Kernel, Prepared, direct::direct, ends, prepared};
 use crate::simd::I32s;
+use std::sync::Arc;
 use strait_requantize::form::{Arithmetic, Channel};
 
 /// True if the whole number `whole` fits in an i32. The limit 2^31 is exact in f32.
@@ -10,7 +11,7 @@ pub(super) fn is_i32(whole: f32) -> bool {
 
 /// Makes the kernel for all channels. If a product or a result could leave i32, the kernel first clamps accumulators to
 /// a range in which no product and no result leaves i32.
-pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> Option<Prepared> {
+pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> Option<Arc<dyn Prepared>> {
     let values: Vec<[i32; 4]> = channels
         .iter()
         .map(|channel| {
@@ -30,7 +31,7 @@ pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> O
             .iter()
             .map(|&[_, _, scale, zero_point]| [scale, zero_point])
             .collect();
-        prepared(Float, &values, tensor)
+        direct(Float, &values, tensor)
     } else {
         prepared(FloatClamped, &values, tensor)
     })

@@ -1,9 +1,10 @@
-use super::{Kernel, Prepared, ends, float::is_i32, prepared};
+use super::{Kernel, Prepared, direct::direct, ends, float::is_i32};
 use crate::simd::I32s;
+use std::sync::Arc;
 use strait_requantize::form::{Arithmetic, Channel};
 
 /// Makes the kernel for all channels. The kernel first clamps accumulators to the range in which each result is an i32.
-pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> Option<Prepared> {
+pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> Option<Arc<dyn Prepared>> {
     let values: Vec<_> = channels
         .iter()
         .map(|channel| {
@@ -16,7 +17,7 @@ pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> O
             Some([low, high, factor, scale, offset])
         })
         .collect::<Option<_>>()?;
-    Some(prepared(FloatAffine, &values, tensor))
+    Some(direct(FloatAffine, &values, tensor))
 }
 
 /// Computes `half_even(f32(x)·factor·scale + offset)`, with every operation rounded to f32.

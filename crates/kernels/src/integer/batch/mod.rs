@@ -9,6 +9,7 @@
 //! no vectors, the lane function is used.
 
 mod constants;
+mod direct;
 mod fixed_point;
 mod float;
 mod float_affine;
@@ -23,6 +24,8 @@ use crate::context::Context;
 use crate::integer::output_tile::OutputTile;
 use crate::{error::KernelError, simd::I32s};
 pub(crate) use constants::Constants;
+pub use direct::Codes;
+pub(crate) use direct::Direct;
 pub(crate) use narrow::Elements;
 pub(crate) use source::{Element, Lanes, One, Source, Two};
 use std::sync::Arc;
@@ -39,15 +42,34 @@ pub(crate) use wide::Wide;
 #[derive(Clone)]
 pub struct Batch {
     /// The kernel for i32 accumulators. `None` if there is none; results are then computed more slowly.
-    prepared: Option<Prepared>,
+    prepared: Option<Arc<dyn Prepared>>,
     out: IntType,
     /// The smallest and the largest result of the form.
     range: [i32; 2],
 }
 
-/// A kernel with the constants of all channels: it requantizes a tile of i32 accumulators. If the instruction set has
-/// no vectors, the kernel does nothing and returns false.
-type Prepared = Arc<dyn Fn(Context, Tile<'_, &[i32]>) -> bool + Send + Sync>;
+/// A kernel with the constants of all channels.
+pub(crate) trait Prepared: Send + Sync {
+    /// Requantizes a tile of i32 accumulators. If the instruction set has no vectors, this does nothing and returns false.
+    fn run(&self, cx: Context, tile: Tile<'_, &[i32]>) -> bool;
+
+    /// The kernel that requantizes sums in registers, if there is one for results within these bounds.
+    fn direct(&self, _bounds: [i32; 2]) -> Option<&dyn Direct> {
+        None
+    }
+}
+
+/// A kernel with the constants of all channels.
+struct OnTiles<K, const C: usize> {
+    kernel: K,
+    constants: Constants<C>,
+}
+
+impl<K: Kernel<C> + Send + Sync, const C: usize> Prepared for OnTiles<K, C> {
+    fn run(&self, cx: Context, tile: Tile<'_, &[i32]>) -> bool {
+        cx.run_on_vectors(TileJob::new(tile, &self.kernel, &self.constants))
+    }
+}
 
 /// Combines a kernel with the constants of all channels. If `tensor` is true, one set of constants is used for all
 /// channels.
@@ -55,9 +77,9 @@ fn prepared<K: Kernel<C> + Send + Sync + 'static, const C: usize>(
     kernel: K,
     values: &[[i32; C]],
     tensor: bool,
-) -> Prepared {
+) -> Arc<dyn Prepared> {
     let constants = Constants::new(values, tensor);
-    Arc::new(move |cx, tile| cx.run_on_vectors(TileJob::new(tile, &kernel, &constants)))
+    Arc::new(OnTiles { kernel, constants })
 }
 
 /// Computes vectors of results from vectors of elements, mostly accumulators. Each lane has `C` constants.
@@ -100,6 +122,11 @@ impl Batch {
         self.out
     }
 
+    /// True if there is a kernel for vectors.
+    pub(super) fn has_kernel(&self) -> bool {
+        self.prepared.is_some()
+    }
+
     /// Requantizes a tile. The results are limited to the bounds, which are codes. If there is no kernel, or the
     /// instruction set has no vectors, this does nothing and returns false.
     pub(super) fn run(
@@ -111,16 +138,31 @@ impl Batch {
         place: &OutputTile<'_>,
     ) -> bool {
         let Some(prepared) = &self.prepared else { return false };
-        // The results are limited first to the form's own range, and then by the clamp.
-        let bounds = self.range.map(|end| end.min(bounds[1]).max(bounds[0]));
         let tile = Tile {
             out: Elements::Codes(self.out),
-            bounds,
+            bounds: self.within(bounds),
             source: accumulators,
             stride,
             place,
         };
-        prepared(cx, tile)
+        prepared.run(cx, tile)
+    }
+
+    /// Returns the kernel that requantizes sums in registers. The results are limited to the bounds, which are codes. `None`
+    /// if there is no such kernel, or if the results do not have 8 bits.
+    pub(super) fn codes(&self, bounds: [i32; 2]) -> Option<Codes<'_>> {
+        let bounds = self.within(bounds);
+        let kernel = self.prepared.as_ref()?.direct(bounds)?;
+        (Elements::Codes(self.out).bytes() == 1).then_some(Codes {
+            kernel,
+            out: self.out,
+            bounds,
+        })
+    }
+
+    /// The bounds of results: they are limited first to the form's own range, and then by the clamp.
+    fn within(&self, [low, high]: [i32; 2]) -> [i32; 2] {
+        self.range.map(|end| end.min(high).max(low))
     }
 }
 

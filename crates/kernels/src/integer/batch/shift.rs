@@ -1,12 +1,13 @@
-use super::{Kernel, Prepared, prepared};
+use super::{Kernel, Prepared, direct::direct, prepared};
 use crate::{integer::epilogue::Correction, simd::I32s};
+use std::sync::Arc;
 use strait_requantize::{
     Rounding,
     form::{Affine, Arithmetic, Channel},
 };
 
 /// Makes the kernel for forms whose channels only compute `round(x / 2^s)`, in i32. Returns `None` for other forms.
-pub(super) fn kind(channels: &[Channel<'_>], tensor: bool) -> Option<Prepared> {
+pub(super) fn kind(channels: &[Channel<'_>], tensor: bool) -> Option<Arc<dyn Prepared>> {
     let shifts: Vec<Affine> = channels
         .iter()
         .map(|channel| match channel.arithmetic() {
@@ -20,11 +21,11 @@ pub(super) fn kind(channels: &[Channel<'_>], tensor: bool) -> Option<Prepared> {
     Some(match rounding {
         Rounding::Floor => {
             let values: Vec<_> = shifts.iter().map(|a| [i32::from(a.shift), 0, 0]).collect();
-            prepared(HalfUp, &values, tensor)
+            direct(HalfUp, &values, tensor)
         }
         Rounding::HalfUp if !halves => {
             let values: Vec<_> = shifts.iter().map(|a| half_up(a.shift)).collect();
-            prepared(HalfUp, &values, tensor)
+            direct(HalfUp, &values, tensor)
         }
         Rounding::HalfEven if !halves => {
             let values: Vec<_> = shifts
@@ -41,7 +42,7 @@ pub(super) fn kind(channels: &[Channel<'_>], tensor: bool) -> Option<Prepared> {
                     [first, one, mask, tie]
                 })
                 .collect();
-            prepared(HalfEven, &values, tensor)
+            direct(HalfEven, &values, tensor)
         }
         _ => {
             let values: Vec<_> = shifts

@@ -4,6 +4,7 @@ use super::{
     prepared,
 };
 use crate::simd::I32s;
+use std::sync::Arc;
 use strait_requantize::form::{Arithmetic, Channel};
 
 /// Number of thresholds in a block. One comparison of vectors compares a number with a whole block.
@@ -28,7 +29,7 @@ struct Thresholds {
 pub(super) struct Steps(Box<[Thresholds]>);
 
 /// Makes the kernel with the thresholds of all channels.
-pub(super) fn kind(channels: &[Channel<'_>], tensor: bool) -> Option<Prepared> {
+pub(super) fn kind(channels: &[Channel<'_>], tensor: bool) -> Option<Arc<dyn Prepared>> {
     let (constants, thresholds): (Vec<_>, Vec<_>) = channels
         .iter()
         .enumerate()

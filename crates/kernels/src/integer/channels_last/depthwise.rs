@@ -1,6 +1,6 @@
 //! Depthwise convolutions: sixteen or more channels are computed at once.
 
-use super::piece::{CHANNELS, POSITIONS, Packed, Piece, Sums};
+use super::piece::{CHANNELS, POSITIONS, Packed, Piece, ROWS, Sums};
 use super::{ChannelsLast, Line};
 use crate::context::Context;
 use crate::error::KernelError;
@@ -8,8 +8,12 @@ use crate::integer::{
     loops::Loops,
     output_tile::{Axis, OutputTile},
 };
-use crate::parallel::{Shared, try_for_each};
+use crate::isa::Isa;
+use crate::parallel::{Shared, threads, try_for_each};
 use crate::simd::{Job, Simd};
+
+/// The largest number of strips of a task. A strip is one row of the output or two.
+const STRIPS: usize = 8;
 
 pub(super) fn run(
     loops: &dyn Loops,
@@ -24,58 +28,92 @@ pub(super) fn run(
     let image = input.len() / batch;
     let channels = conv.out_channels;
     let steps = (batch * weights.positions() * channels).saturating_mul(conv.depth()) / 16;
-    try_for_each(batch * output[0], steps, &|task| {
-        let (b, y) = (task / output[0], task % output[0]);
-        let mut sums = Sums([0; POSITIONS * CHANNELS]);
-        let mut scratch = Vec::new();
-        for channel in (0..channels).step_by(CHANNELS) {
-            for x in (0..output[1]).step_by(POSITIONS) {
-                let piece = Piece {
-                    weights,
-                    packed,
-                    image: &input[b * image..(b + 1) * image],
-                    y,
-                    x,
-                    positions: POSITIONS.min(output[1] - x),
-                    channel,
-                    channels: CHANNELS.min(channels - channel),
-                };
-                let place = OutputTile {
-                    out,
-                    at: ((b * output[0] + y) * output[1] + x) * channels + channel,
-                    row_stride: channels,
-                    rows: piece.positions,
-                    columns: piece.channels,
-                    axis: Axis::Columns,
-                    first_channel: channel,
-                };
-                accumulate(*cx, &piece, &mut scratch, &mut sums);
-                loops.finish_narrow(*cx, weights.carrier, &sums.0, CHANNELS, &place)?;
+    let codes = loops.codes().filter(|_| cx.isa() == Isa::Avx512);
+    let strips = output[0].div_ceil(packed.rows);
+    // A task computes several strips, so that it needs its room only once.
+    let strips_each = (batch * strips / (4 * threads())).clamp(1, STRIPS);
+    let tasks = strips.div_ceil(strips_each);
+    try_for_each(batch * tasks, steps, &|task| {
+        let (b, first) = (task / tasks, task % tasks * strips_each);
+        let mut room = Room {
+            scratch: Vec::new(),
+            sums: None,
+        };
+        for strip in first..strips.min(first + strips_each) {
+            let y = strip * packed.rows;
+            for channel in (0..channels).step_by(CHANNELS) {
+                for x in (0..output[1]).step_by(POSITIONS) {
+                    let piece = Piece {
+                        weights,
+                        packed,
+                        image: &input[b * image..(b + 1) * image],
+                        y,
+                        rows: packed.rows.min(output[0] - y),
+                        x,
+                        positions: POSITIONS.min(output[1] - x),
+                        channel,
+                        channels: CHANNELS.min(channels - channel),
+                    };
+                    let place = |row: usize| OutputTile {
+                        out,
+                        at: ((b * output[0] + y + row) * output[1] + x) * channels + channel,
+                        row_stride: channels,
+                        rows: piece.positions,
+                        columns: piece.channels,
+                        axis: Axis::Columns,
+                        first_channel: channel,
+                    };
+                    if let Some(codes) = codes {
+                        // SAFETY: a context with AVX-512 exists only on a machine that has it. Each task has its own rows of
+                        // the output.
+                        unsafe { codes.depthwise(&piece, &mut room.scratch, [place(0), place(piece.rows - 1)]) };
+                        continue;
+                    }
+                    let sums = room.accumulate(*cx, &piece);
+                    for row in 0..piece.rows {
+                        loops.finish_narrow(*cx, weights.carrier, &sums.0[row], CHANNELS, &place(row))?;
+                    }
+                }
             }
         }
         Ok(())
     })
 }
 
-/// Computes the accumulators of a piece. `scratch` is room that is used again for other pieces.
-#[cfg_attr(
-    not(target_arch = "x86_64"),
-    allow(unused_variables, reason = "only the kernel for AVX-512 needs the room")
-)]
-fn accumulate(cx: Context, piece: &Piece<'_>, scratch: &mut Vec<Line>, sums: &mut Sums) {
-    #[cfg(target_arch = "x86_64")]
-    if cx.isa() == crate::isa::Isa::Avx512 {
-        // SAFETY: a context with AVX-512 exists only on a machine that has it.
-        return unsafe { super::interleaved::accumulate(piece, scratch, sums) };
+/// What a task needs for each of its pieces.
+struct Room {
+    scratch: Vec<Line>,
+    /// The sums of a piece. There are none as long as sums are requantized in registers.
+    sums: Option<Box<Sums>>,
+}
+
+impl Room {
+    /// Computes the accumulators of a piece.
+    fn accumulate(&mut self, cx: Context, piece: &Piece<'_>) -> &Sums {
+        let empty = || Box::new(Sums([[0; POSITIONS * CHANNELS]; ROWS]));
+        let sums = self.sums.get_or_insert_with(empty);
+        #[cfg(target_arch = "x86_64")]
+        if cx.isa() == Isa::Avx512 {
+            // SAFETY: a context with AVX-512 exists only on a machine that has it.
+            unsafe { super::interleaved::accumulate(piece, &mut self.scratch, sums) };
+            return sums;
+        }
+        for (row, sums) in sums.0.iter_mut().enumerate().take(piece.rows) {
+            let piece = Piece {
+                y: piece.y + row,
+                ..*piece
+            };
+            cx.run(Plain { piece, sums });
+        }
+        sums
     }
-    cx.run(Plain { piece, sums });
 }
 
 /// A job that computes the accumulators of a piece, one tap after the other. The compiler vectorises the loops over
 /// channels.
 struct Plain<'a> {
-    piece: &'a Piece<'a>,
-    sums: &'a mut Sums,
+    piece: Piece<'a>,
+    sums: &'a mut [i32; POSITIONS * CHANNELS],
 }
 
 impl Job for Plain<'_> {
@@ -92,10 +130,10 @@ impl Job for Plain<'_> {
             channel,
             channels,
             ..
-        } = *self.piece;
+        } = self.piece;
         let (window, flip, all) = (weights.conv.window, weights.flip(), weights.conv.out_channels);
         let [height, width] = window.kernel;
-        let rows = self.sums.0.chunks_exact_mut(CHANNELS).take(positions);
+        let rows = self.sums.chunks_exact_mut(CHANNELS).take(positions);
         for (i, sums) in rows.enumerate() {
             let sums = &mut sums[..channels];
             sums.copy_from_slice(&weights.starts[channel..channel + channels]);

@@ -15,6 +15,10 @@ mod piece;
 mod pool;
 mod reorder;
 
+pub(crate) use dense::Tile as DenseTile;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use interleaved::{End, compute as depthwise_sums};
+pub(crate) use piece::Piece;
 pub use pool::max_pool_last;
 pub use reorder::{Order, reorder};
 
@@ -36,7 +40,7 @@ const PANEL: usize = 16;
 /// Sixteen groups of four bytes, aligned so that they lie in one cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-struct Line([u8; 64]);
+pub(crate) struct Line([u8; 64]);
 
 /// The weights of a convolution of images whose channels are last. They are packed once, when the plan is made.
 #[derive(Clone, Debug)]
@@ -146,7 +150,7 @@ impl ChannelsLast {
         let line = size_of::<Line>();
         let dense = out_channels.div_ceil(PANEL) * channels.div_ceil(4) * taps * line;
         // The rows of a depthwise kernel are padded to groups of four.
-        let depthwise = (out_channels.div_ceil(piece::CHANNELS) * 4 * line + out_channels) * taps;
+        let depthwise = (out_channels.div_ceil(piece::CHANNELS) * 4 * piece::ROWS * line + out_channels) * taps;
         let (packed, pad) = match channels {
             1 => (dense.max(depthwise), out_channels.max(4)),
             _ => (dense, channels.next_multiple_of(4)),

@@ -7,19 +7,24 @@ use crate::window::Conv;
 pub(super) const CHANNELS: usize = 64;
 /// Number of neighbouring outputs of a row that are computed at once.
 pub(super) const POSITIONS: usize = 32;
+/// The largest number of rows of the output that are computed at once.
+pub(super) const ROWS: usize = 2;
 
 /// The packed weights.
 #[derive(Clone, Debug)]
 pub(super) struct Packed {
     /// `[taps][channels]`.
     pub(super) plain: Vec<i8>,
-    /// `[blocks of channels][groups of four rows of the kernel][columns of the kernel][4]` lines. Byte `4·i + j` of line
-    /// `l` is the weight of channel `16·l + i` of the block and row `j` of the group.
+    /// How many rows of the output are computed together, at most.
+    pub(super) rows: usize,
+    /// For each row that is computed together: `[blocks of channels][groups of four rows of the image][columns of the
+    /// kernel][4]` lines. Byte `4·i + j` of line `l` is the weight of channel `16·l + i` of the block by which row `j` of
+    /// the group is multiplied.
     #[cfg_attr(
         not(target_arch = "x86_64"),
         allow(dead_code, reason = "only kernels for x86-64 read it")
     )]
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: [Vec<Line>; ROWS],
 }
 
 impl Packed {
@@ -29,31 +34,42 @@ impl Packed {
         let [height, width] = conv.window.kernel;
         let groups = height.div_ceil(4);
         let mut plain = vec![0; height * width * channels];
-        let mut lines = vec![Line([0; 64]); channels.div_ceil(CHANNELS) * groups * width * 4];
+        // Two rows of the output read one row more of the image than one, if the stride is 1. If the last group has room
+        // for this row, they are computed from the same groups.
+        let pair = conv.window.stride[0] == 1 && conv.window.dilation[0] == 1 && height % 4 != 0;
+        let rows = if pair { ROWS } else { 1 };
+        let count = channels.div_ceil(CHANNELS) * groups * width * 4;
+        let mut lines = [0, 1].map(|row| vec![Line([0; 64]); if row < rows { count } else { 0 }]);
         for channel in 0..channels {
             for tap in 0..height * width {
                 let (row, column) = (tap / width, tap % width);
                 let weight = weight(channel, tap);
                 plain[tap * channels + channel] = weight;
                 let (block, in_block) = (channel / CHANNELS, channel % CHANNELS);
-                let line = ((block * groups + row / 4) * width + column) * 4 + in_block / 16;
-                lines[line].0[in_block % 16 * 4 + row % 4] = weight.cast_unsigned();
+                for (down, lines) in lines.iter_mut().enumerate().take(rows) {
+                    let row = row + down;
+                    let line = ((block * groups + row / 4) * width + column) * 4 + in_block / 16;
+                    lines[line].0[in_block % 16 * 4 + row % 4] = weight.cast_unsigned();
+                }
             }
         }
-        Packed { plain, lines }
+        Packed { plain, rows, lines }
     }
 }
 
-/// The accumulators of a block of channels at some neighbouring positions, `[POSITIONS][CHANNELS]`.
+/// The accumulators of a block of channels at some neighbouring positions, `[ROWS][POSITIONS][CHANNELS]`.
 #[repr(align(64))]
-pub(super) struct Sums(pub(super) [i32; POSITIONS * CHANNELS]);
+pub(super) struct Sums(pub(super) [[i32; POSITIONS * CHANNELS]; ROWS]);
 
-/// Some channels of some neighbouring outputs in a row.
-pub(super) struct Piece<'a> {
+/// Some channels of some neighbouring outputs in one row or two.
+#[derive(Clone, Copy)]
+pub(crate) struct Piece<'a> {
     pub(super) weights: &'a ChannelsLast,
     pub(super) packed: &'a Packed,
     pub(super) image: &'a [u8],
+    /// The first row of the output, and the number of rows.
     pub(super) y: usize,
+    pub(super) rows: usize,
     pub(super) x: usize,
     pub(super) positions: usize,
     pub(super) channel: usize,

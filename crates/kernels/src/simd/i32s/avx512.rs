@@ -7,6 +7,8 @@ use std::arch::x86_64::*;
 /// Mask of the even lanes in a vector of 32-bit lanes.
 const EVEN: u16 = 0b0101_0101_0101_0101;
 const ODD: u16 = !EVEN;
+/// The ternary function `(a & b) | c`.
+const AND_OR: i32 = 0b1110_1010;
 /// Shuffle that copies the odd lane of each pair of lanes to both lanes of the pair.
 const FROM_ODD: i32 = 0b11_11_01_01;
 /// Shuffle that copies the even lane of each pair of lanes to both lanes of the pair.
@@ -118,9 +120,10 @@ impl I32s for __m512i {
     unsafe fn add_signed_wide<const X: i64>(self) -> Self {
         // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
-            let negative = _mm512_movepi64_mask(self);
-            let more = _mm512_add_epi64(self, _mm512_set1_epi64(X));
-            _mm512_mask_sub_epi64(more, negative, more, _mm512_set1_epi64(2 * X))
+            // −X has all bits from that of X on, so it is X and all bits above, which are those of −2X.
+            let negative = _mm512_srai_epi64::<63>(self);
+            let (above, x) = (_mm512_set1_epi64(-2 * X), _mm512_set1_epi64(X));
+            _mm512_add_epi64(self, _mm512_ternarylogic_epi64::<AND_OR>(negative, above, x))
         }
     }
 

@@ -66,7 +66,7 @@ pub(crate) trait I32s: Copy {
     unsafe fn multiply_wide(self, factors: Self) -> Self;
     /// Arithmetic shift of each wide lane to the right, by a count below 64.
     unsafe fn shift_right_wide(self, counts: Self) -> Self;
-    /// Adds `X` to wide lanes that are not negative, and subtracts `X` from all others.
+    /// Adds `X` to wide lanes that are not negative, and subtracts `X` from all others. `X` is a power of two.
     unsafe fn add_signed_wide<const X: i64>(self) -> Self;
     /// The low halves of two vectors of wide lanes, as one vector. The halves of the first become the even lanes.
     unsafe fn low_halves(pair: [Self; 2]) -> Self;

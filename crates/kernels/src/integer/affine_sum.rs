@@ -1,0 +1,226 @@
+//! Sums of two operands with codes of 8 bits, whose results are codes of 8 bits: one multiplication per operand instead of
+//! tables and a requantization.
+//!
+//! The definition is `clamp(requantize(T[a] + U[b]))` with two tables of accumulators. In most sums, the tables are nearly
+//! straight lines, because they only multiply codes by a factor. Then the result is nearly `⌊(A·a + B·b + C) / 2^s⌋`. There
+//! are only 65536 pairs of codes, so all of them are compared with the definition. Integers are used only if all results are
+//! the same.
+
+use super::{bytes::flip, loops::Loops};
+use crate::context::Context;
+use crate::error::{KernelError, expect_len};
+use crate::parallel::for_each_chunk;
+use crate::simd::{Job, Simd};
+use strait_requantize::IntType;
+
+/// The largest and the smallest number of bits by which factors are scaled.
+const SCALES: [u32; 2] = [28, 20];
+/// Number of elements that a task computes.
+const PIECE: usize = 1 << 14;
+/// The low part of a number has so many bits. The high part of a factor has at most 15 bits and a sign.
+pub(crate) const LOW_BITS: u32 = 14;
+/// How much the offset is varied if the nearest number does not give all results, in units of 2^−20.
+const NUDGES: [i64; 9] = [0, 1, -1, 2, -2, 4, -4, 8, -8];
+
+/// A sum of codes of 8 bits that was proved to be the same as its definition; see [`AffineSum::find`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AffineSum {
+    /// Makes codes of the operands unsigned numbers.
+    flips: [u8; 2],
+    /// The factors and the offset divided by 2^14.
+    high: [i32; 3],
+    /// What is left of them, from 0 to 2^14 − 1.
+    low: [i32; 3],
+    /// The shift, without the bits of the low parts.
+    shift: u32,
+    /// The smallest and the largest result, and the type of the results.
+    bounds: [i32; 2],
+    out: IntType,
+}
+
+/// The slope of a straight line through points, and its value at 0, such that the squares of the distances are least. There
+/// must be two different points.
+fn line(points: impl Iterator<Item = (f64, f64)> + Clone) -> Option<(f64, f64)> {
+    let count = points.clone().count() as f64;
+    let mean = |value: fn((f64, f64)) -> f64| points.clone().map(value).sum::<f64>() / count;
+    let (x_mean, y_mean) = (mean(|p| p.0), mean(|p| p.1));
+    let moment = |of: &dyn Fn(f64, f64) -> f64| points.clone().map(|(x, y)| of(x - x_mean, y - y_mean)).sum::<f64>();
+    let (xy, xx) = (moment(&|x, y| x * y), moment(&|x, _| x * x));
+    (xx > 0.0).then(|| (xy / xx, y_mean - xy / xx * x_mean))
+}
+
+/// Requantizes accumulators into codes of 8 bits.
+fn codes(loops: &dyn Loops, cx: &Context, accumulators: &[i32]) -> Result<Vec<i32>, KernelError> {
+    let bytes: Vec<u8> = accumulators.iter().flat_map(|x| x.to_ne_bytes()).collect();
+    let mut out = vec![0; accumulators.len()];
+    loops.requantize(cx, [1, 1, out.len()], IntType::I32, &bytes, &mut out)?;
+    let code = |byte: u8| match loops.out().min() < 0 {
+        true => i32::from(byte.cast_signed()),
+        false => i32::from(byte),
+    };
+    Ok(out.into_iter().map(code).collect())
+}
+
+impl AffineSum {
+    /// Looks for integers that give the same result as `clamp(requantize(tables[0][a] + tables[1][b]))` for every pair of
+    /// codes. An entry of a table is for the code that is as many above the smallest code of its type. Returns `None` if
+    /// none were found.
+    ///
+    /// # Errors
+    /// [`KernelError`] if the loops cannot requantize.
+    pub fn find(
+        loops: &dyn Loops,
+        cx: &Context,
+        elements: [IntType; 2],
+        tables: [&[i32; 256]; 2],
+    ) -> Result<Option<AffineSum>, KernelError> {
+        // Only loops that are known to be fast are asked for so many results.
+        let bytes = [elements[0], elements[1], loops.out()]
+            .iter()
+            .all(|element| element.bits() == 8);
+        if !loops.has_vectors() || loops.channels().is_some() || !bytes {
+            return Ok(None);
+        }
+        let sums: Vec<i32> = tables[0]
+            .iter()
+            .flat_map(|&a| tables[1].iter().map(move |&b| a.wrapping_add(b)))
+            .collect();
+        let wanted = codes(loops, cx, &sums)?;
+        let (low, high) = wanted
+            .iter()
+            .fold((i32::MAX, i32::MIN), |(l, h), &c| (l.min(c), h.max(c)));
+        let (least, greatest) = sums
+            .iter()
+            .fold((i32::MAX, i32::MIN), |(l, h), &x| (l.min(x), h.max(x)));
+        // The smallest accumulators whose codes are at least low + 1, low + 2, …
+        let count = (high - low) as usize;
+        let (mut below, mut reaching) = (vec![i64::from(least); count], vec![i64::from(greatest); count]);
+        for _ in 0..i32::BITS {
+            let middle: Vec<i32> = below
+                .iter()
+                .zip(&reaching)
+                .map(|(a, b)| ((a + b) >> 1) as i32)
+                .collect();
+            let found = codes(loops, cx, &middle)?;
+            for (i, code) in found.into_iter().enumerate() {
+                if code > low + i as i32 {
+                    reaching[i] = middle[i].into();
+                } else {
+                    below[i] = middle[i].into();
+                }
+            }
+        }
+        // Half way between two codes is half way between two accumulators.
+        let halves = (0..count).map(|i| (reaching[i] as f64 - 0.5, f64::from(low) + i as f64 + 0.5));
+        let points = |table: &'_ [i32; 256]| {
+            let points: Vec<_> = (0..).zip(table).map(|(x, &y)| (f64::from(x), f64::from(y))).collect();
+            line(points.into_iter())
+        };
+        let (Some((slope, at)), Some(a), Some(b)) = (line(halves), points(tables[0]), points(tables[1])) else {
+            return Ok(None);
+        };
+        let reals = [slope * a.0, slope * b.0, slope * (a.1 + b.1) + at + 0.5];
+        let largest = reals[0].abs().max(reals[1].abs()).max(reals[2].abs() / 4096.0);
+        let limit = f64::from(1 << (LOW_BITS + 15)) - 1.0;
+        let [most, fewest] = SCALES;
+        let Some(scale) = (fewest..=most).rev().find(|&s| largest * f64::from(1 << s) < limit) else {
+            return Ok(None);
+        };
+        let numbers = reals.map(|x| (x * f64::from(1 << scale)).round() as i64);
+        let sum = |nudge: i64| {
+            let mut numbers = numbers;
+            numbers[2] += nudge << (scale - fewest);
+            AffineSum {
+                flips: elements.map(flip),
+                high: numbers.map(|x| (x >> LOW_BITS) as i32),
+                low: numbers.map(|x| x as i32 & ((1 << LOW_BITS) - 1)),
+                shift: scale - LOW_BITS,
+                bounds: [low, high],
+                out: loops.out(),
+            }
+        };
+        Ok(NUDGES.map(sum).into_iter().find(|sum| sum.gives(&wanted)))
+    }
+
+    /// True if the results for all pairs of codes are these.
+    fn gives(&self, wanted: &[i32]) -> bool {
+        let pairs = (0..256).flat_map(|a| (0..256).map(move |b| [a, b]));
+        pairs.zip(wanted).all(|(pair, &code)| self.code(pair) == code)
+    }
+
+    /// The result for two operands, as unsigned numbers.
+    #[inline(always)]
+    fn code(&self, [a, b]: [i32; 2]) -> i32 {
+        // The high parts of factors are below 2^15 and that of the offset is below 2^27, so no sum leaves 32 bits. High and
+        // low parts are added after a shift that rounds down, so this is the sum of the whole numbers, rounded down.
+        let of = |[first, second, offset]: [i32; 3]| a * first + b * second + offset;
+        let sum = of(self.high) + (of(self.low) >> LOW_BITS);
+        (sum >> self.shift).max(self.bounds[0]).min(self.bounds[1])
+    }
+
+    /// Computes the sums of operands with as many codes as results.
+    ///
+    /// # Errors
+    /// [`KernelError::Shape`] if the numbers of elements differ.
+    pub fn run(&self, cx: &Context, [a, b]: [&[u8]; 2], out: &mut [u8]) -> Result<(), KernelError> {
+        expect_len("the first operand", a.len(), Some(out.len()))?;
+        expect_len("the second operand", b.len(), Some(out.len()))?;
+        for_each_chunk(out, PIECE, a.len(), |piece, out| {
+            let at = piece * PIECE;
+            let [a, b] = [a, b].map(|operand| &operand[at..at + out.len()]);
+            let done = cx.affine_sums(self, [a, b], out);
+            let [a, b] = [&a[done..], &b[done..]];
+            cx.run(Sums(self, [a, b], &mut out[done..]));
+        });
+        Ok(())
+    }
+
+    /// What vectors of words need.
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        allow(dead_code, reason = "only kernels for x86-64 read it")
+    )]
+    pub(crate) fn words(&self) -> Words {
+        let parts = |[first, second, offset]: [i32; 3]| [first & 0xFFFF | second << 16, offset];
+        Words {
+            flips: self.flips,
+            high: parts(self.high),
+            low: parts(self.low),
+            shift: self.shift,
+            bounds: self.bounds.map(|code| code as u8),
+            signed: self.out.min() < 0,
+        }
+    }
+}
+
+/// The numbers of a sum for vectors of words.
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    allow(dead_code, reason = "only kernels for x86-64 read it")
+)]
+pub(crate) struct Words {
+    pub(crate) flips: [u8; 2],
+    /// The high parts: the first factor in the low half and the second in the high half, and the offset.
+    pub(crate) high: [i32; 2],
+    /// The low parts.
+    pub(crate) low: [i32; 2],
+    pub(crate) shift: u32,
+    pub(crate) bounds: [u8; 2],
+    pub(crate) signed: bool,
+}
+
+/// A job that computes sums. The compiler vectorises its loop.
+struct Sums<'a>(&'a AffineSum, [&'a [u8]; 2], &'a mut [u8]);
+
+impl Job for Sums<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self) {
+        let Sums(sum, [a, b], out) = self;
+        let [flip_a, flip_b] = sum.flips;
+        for ((to, &a), &b) in out.iter_mut().zip(a).zip(b) {
+            *to = sum.code([i32::from(a ^ flip_a), i32::from(b ^ flip_b)]) as u8;
+        }
+    }
+}

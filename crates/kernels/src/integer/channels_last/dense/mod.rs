@@ -1,0 +1,232 @@
+//! Dense convolutions as matrix products: a row is an output position, and a panel has sixteen output channels.
+
+mod tables;
+mod tile;
+
+use super::{ChannelsLast, Line, PANEL};
+use crate::context::Context;
+use crate::error::KernelError;
+use crate::integer::{
+    batch::Codes,
+    loops::Loops,
+    output_tile::{Axis, OutputTile},
+};
+use crate::isa::Isa;
+use crate::parallel::{Shared, threads, try_for_each};
+use crate::simd::{Dots, Job, Simd};
+use std::ops::Range;
+pub(crate) use tile::Tile;
+
+/// The largest number of output positions of a block. Its sums stay in the first-level cache.
+const BLOCK: usize = 56;
+/// The largest number of blocks of a task.
+const BLOCKS: usize = 16;
+/// The largest number of rows and of panels of a register tile.
+const ROWS: usize = 8;
+const PANELS: usize = 3;
+/// The smallest number of rows of a register tile whose sums are requantized in registers.
+const FEWEST: usize = 4;
+/// Up to this many channels, a whole row of the kernel is read at once.
+const FEW: usize = 32;
+/// Number of columns of the buffer of sums.
+const COLUMNS: usize = PANELS * PANEL;
+
+/// The sums of a block. They are aligned so that each vector lies in one cache line.
+#[repr(align(64))]
+struct Sums([i32; BLOCK * COLUMNS]);
+
+pub(super) fn run(
+    loops: &dyn Loops,
+    cx: &Context,
+    weights: &ChannelsLast,
+    lines: &[Line],
+    batch: usize,
+    input: &[u8],
+    out: &Shared<'_, u8>,
+) -> Result<(), KernelError> {
+    let positions = weights.positions();
+    let image = input.len() / batch;
+    let panels = weights.conv.out_channels.div_ceil(PANEL);
+    let blocks = positions.div_ceil(BLOCK);
+    // If there are too few blocks for the threads, the panels are divided, too.
+    let parts = threads().div_ceil(batch * blocks).min(panels.div_ceil(PANELS));
+    // A task computes several blocks, so that it needs its tables only once.
+    let blocks_each = (batch * blocks / (4 * threads())).clamp(1, BLOCKS);
+    let tasks = blocks.div_ceil(blocks_each);
+    let steps = (batch * positions * weights.conv.out_channels).saturating_mul(weights.conv.depth()) / 16;
+    try_for_each(batch * tasks * parts, steps, &|task| {
+        let (b, first, part) = (task / parts / tasks, task / parts % tasks * blocks_each, task % parts);
+        cx.run(Blocks {
+            loops,
+            weights,
+            lines,
+            image: &input[b * image..(b + 1) * image],
+            // Blocks differ by at most one position, so that no tile is much smaller than the others.
+            starts: |block| positions * block / blocks,
+            blocks: first..blocks.min(first + blocks_each),
+            panels: panels * part / parts..panels * (part + 1) / parts,
+            out,
+            base: b * positions * weights.conv.out_channels,
+        })
+    })
+}
+
+/// A job that computes some panels of the outputs of some blocks. `starts` returns the first position of a block.
+struct Blocks<'a, 'b, F> {
+    loops: &'a dyn Loops,
+    weights: &'a ChannelsLast,
+    lines: &'a [Line],
+    image: &'a [u8],
+    starts: F,
+    blocks: Range<usize>,
+    panels: Range<usize>,
+    out: &'a Shared<'b, u8>,
+    /// The index of the image's first output element.
+    base: usize,
+}
+
+impl<F: Fn(usize) -> usize> Job for Blocks<'_, '_, F> {
+    type Output = Result<(), KernelError>;
+
+    #[inline(always)]
+    fn run<S: Simd>(self) -> Result<(), KernelError> {
+        let mut room = Room {
+            table: Vec::new(),
+            copies: Vec::new(),
+            sums: None,
+        };
+        let codes = self.loops.codes().filter(|_| S::ISA == Isa::Avx512);
+        for block in self.blocks {
+            let first = (self.starts)(block);
+            let block = Block {
+                loops: self.loops,
+                codes,
+                weights: self.weights,
+                lines: self.lines,
+                image: self.image,
+                first,
+                rows: (self.starts)(block + 1) - first,
+                panels: self.panels.clone(),
+                out: self.out,
+                base: self.base,
+            };
+            block.compute::<S>(&mut room)?;
+        }
+        Ok(())
+    }
+}
+
+/// What a task needs for each of its blocks.
+struct Room {
+    table: Vec<*const u8>,
+    copies: Vec<u8>,
+    /// The sums of a block. There are none as long as sums are requantized in registers.
+    sums: Option<Box<Sums>>,
+}
+
+/// Some panels of the outputs at some positions.
+struct Block<'a, 'b> {
+    loops: &'a dyn Loops,
+    /// Requantizes sums in registers, if the loops do this on the instruction set.
+    codes: Option<Codes<'a>>,
+    weights: &'a ChannelsLast,
+    lines: &'a [Line],
+    image: &'a [u8],
+    /// The first position, and the number of positions.
+    first: usize,
+    rows: usize,
+    panels: Range<usize>,
+    out: &'a Shared<'b, u8>,
+    /// The index of the image's first output element.
+    base: usize,
+}
+
+impl Block<'_, '_> {
+    /// Computes the block.
+    #[inline(always)]
+    fn compute<S: Simd>(&self, room: &mut Room) -> Result<(), KernelError> {
+        let ChannelsLast {
+            conv,
+            stride,
+            carrier,
+            ref starts,
+            ..
+        } = *self.weights;
+        let [_, kernel_width] = conv.window.kernel;
+        // With few channels, a whole row of the kernel is read at once. The packed weights are the same.
+        let by_row = conv.window.dilation[1] == 1 && kernel_width > 1 && stride <= FEW;
+        let Room { table, copies, sums } = room;
+        let groups = match by_row {
+            true => {
+                self.rows(table, copies);
+                kernel_width * stride / 4
+            }
+            false => {
+                self.taps(table);
+                stride / 4
+            }
+        };
+        let taps = table.len() / BLOCK;
+        // SAFETY: this code is compiled for `S`, and it only runs on machines that have `S`.
+        let cx = unsafe { Context::of::<S>() };
+        let wide = if S::Dots::WIDE { PANELS } else { 1 };
+        let tall = S::Dots::ROWS.min(ROWS);
+        let count = self.panels.len().div_ceil(wide);
+        let tiles = self.rows.div_ceil(tall);
+        let codes = self.codes.filter(|_| self.rows / tiles >= FEWEST);
+        for group in 0..count {
+            // Groups of panels are as even as possible, too, and so are the tiles below.
+            let panel = self.panels.start + self.panels.len() * group / count;
+            let panels = self.panels.start + self.panels.len() * (group + 1) / count - panel;
+            let column = panel * PANEL;
+            let place = OutputTile {
+                out: self.out,
+                at: self.base + self.first * conv.out_channels + column,
+                row_stride: conv.out_channels,
+                rows: self.rows,
+                columns: (panels * PANEL).min(conv.out_channels - column),
+                axis: Axis::Columns,
+                first_channel: column,
+            };
+            // The lines of the next panels may still be far away in memory. Each of the first tiles brings as many of them
+            // nearer as a panel has.
+            let next = if group + 1 < count {
+                panel + panels
+            } else {
+                self.panels.start
+            };
+            for tile in 0..tiles {
+                let near = if tile < wide { next + tile } else { panel };
+                let row = self.rows * tile / tiles;
+                let height = self.rows * (tile + 1) / tiles - row;
+                let tile = Tile {
+                    table,
+                    lines: &self.lines[panel * taps * groups..(panel + panels) * taps * groups],
+                    starts: &starts[panel * PANEL..],
+                    groups,
+                    flip: self.weights.flip(),
+                    row,
+                    ahead: self.lines.as_ptr().wrapping_add(near * taps * groups),
+                };
+                // SAFETY: this code is compiled for `S`, and it only runs on machines that have `S`. `codes` exists only if
+                // `S` is AVX-512. The table has taps for the rows `row..row + height`, and the lines are those of `panels`
+                // panels.
+                unsafe {
+                    match codes {
+                        Some(codes) => codes.dense(&tile, [height, panels], &place.rows(row, height)),
+                        None => {
+                            let sums = sums.get_or_insert_with(|| Box::new(Sums([0; BLOCK * COLUMNS])));
+                            tile.call::<S>(height, panels, sums);
+                        }
+                    }
+                }
+            }
+            if codes.is_none()
+                && let Some(sums) = sums
+            {
+                self.loops.finish_narrow(cx, carrier, &sums.0, COLUMNS, &place)?;
+            }
+        }
+        Ok(())
+    }
+}
