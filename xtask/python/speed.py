@@ -24,19 +24,23 @@ PARTS = {
 }
 
 
+def path(text):
+    return Path(text).resolve()
+
+
 def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for option in ("strait", "repository", "work", "models"):
-        parser.add_argument(f"--{option}", type=Path, required=True)
-    parser.add_argument("--graphs", type=Path, required=True, help="a folder with the large graphs and their samples")
-    parser.add_argument("--shared", type=Path, help="the folder with the real models")
-    parser.add_argument("--data", type=Path, help="the folder with the prepared data of the real models")
+        parser.add_argument(f"--{option}", type=path, required=True)
+    parser.add_argument("--graphs", type=path, required=True, help="a folder with the large graphs and their samples")
+    parser.add_argument("--shared", type=path, help="the folder with the real models")
+    parser.add_argument("--data", type=path, help="the folder with the prepared data of the real models")
     parser.add_argument("--parts", default=",".join(PARTS), help="which of " + ", ".join(PARTS))
     parser.add_argument("--only", default="", help="only models whose name contains this")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=2.0, help="of one round of one model")
-    parser.add_argument("--save", type=Path)
-    parser.add_argument("--compare", type=Path)
+    parser.add_argument("--save", type=path)
+    parser.add_argument("--compare", type=path)
     parser.add_argument("--tolerance", type=float, default=0.05, help="by which a ratio may be worse than the saved one")
     arguments = parser.parse_args()
     unknown = set(arguments.parts.split(",")) - set(PARTS)

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 import processes
-from speed_figures import Figure, of_rounds, skipped
+from speed_figures import of_rounds, skipped
 
 # Ratios to the faster one of the peers.
 MARKS = {"mobilenet_v2": 0.95, "resnet50": 1.0, "efficientnet_b0": 0.95, "yolon": 0.95, "deit_tiny": 1.0}

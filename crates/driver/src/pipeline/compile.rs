@@ -120,12 +120,16 @@ fn for_target(
     };
     let mixed = mixed::search(&job, session)?;
     let job = mixed.as_ref().map_or(job.clone(), |mixed| mixed.job(&job));
-    let lowered = lower(&job, false, session)?;
+    // Whether the Q/DQ file can be written depends on the float model alone.
+    let (left_out, lowered) = strait_execute::both(
+        session.threads,
+        || Ok::<_, Stop>(emit::left_out(&job)),
+        || lower(&job, false, session),
+    )?;
     let mut remarks = Remarks::new(&before.remarks, session);
     remarks.tell(lowered.remarks.iter().cloned());
     remarks.tell(emit::float_biases(&job, &lowered));
     remarks.tell(unheld(&job, lowered.built.own_model));
-    let left_out = emit::left_out(&job);
     let has_no_qdq = left_out.is_some();
     remarks.tell(left_out);
     remarks.tell(left_in_float(&lowered.built.annotated, target.spec()));
