@@ -120,6 +120,7 @@ fn built(float: &Module, name: &str, per: Option<WeightPer>, algorithms: Algorit
             algorithms,
         }),
         random_inputs: 1,
+        is_revised: true,
         limits: Limits::default(),
         threads: NonZeroUsize::new(threads).unwrap(),
     };

@@ -89,6 +89,7 @@ fn built_with(
         ranges: &Ranges::default(),
         optimise: algorithms.map(|algorithms| Optimising { samples, algorithms }),
         random_inputs: 1,
+        is_revised: true,
         limits: Limits::default(),
         threads: NonZeroUsize::new(threads).unwrap(),
     };

@@ -118,6 +118,7 @@ pub fn integer_with(
         ranges: &Ranges::default(),
         optimise: None,
         random_inputs: 1,
+        is_revised: true,
         limits: strait_execute::Limits::default(),
         threads: NonZeroUsize::MIN,
     };

@@ -50,7 +50,7 @@ impl<P: Serialize> CommonParts<'_, P> {
 ///
 /// # Errors
 /// If the folder cannot be written, or `others` fails.
-pub fn write<P: Serialize + Sync, T: Default + Send, E: From<ArtifactError> + From<ExecuteError> + Send>(
+pub fn write<P: Serialize + Sync, T, E: From<ArtifactError> + From<ExecuteError> + Send>(
     parts: &CommonParts<'_, P>,
     (target, origin): (&TargetSpec, &Origin),
     sources: Sources,
@@ -64,8 +64,8 @@ pub fn write<P: Serialize + Sync, T: Default + Send, E: From<ArtifactError> + Fr
         writer.reserve(QUANTIZATION_FILE)?,
         writer.reserve(DEPLOYMENT_FILE)?,
     ];
-    let own = || Ok(parts.add(names, &writer).map(|()| T::default())?);
-    let [_, others] = both(threads, own, || others(&writer))?;
+    let own = || Ok(parts.add(names, &writer)?);
+    let ((), others) = both(threads, own, || others(&writer))?;
     let manifest = writer.commit(Provenance {
         sources,
         target: TargetVersion {

@@ -175,6 +175,7 @@ impl Observed {
             ranges: &self.ranges,
             optimise: None,
             random_inputs: 3,
+            is_revised: true,
             limits: self.means.limits,
             threads: self.means.threads,
         })

@@ -166,6 +166,8 @@ fn attempt(
     for (&node, outcome) in &chosen.layers {
         turns.choose(node, outcome.chosen(&mut module));
     }
+    // The search for ranges revises the model, too.
+    let keeps_first = task.is_revised || task.optimise.is_some();
     let (placed, mut visited, mut first) = (fixpoint.refusals(), None, None);
     // Unless this is the last round, a node that moved to the host because of a grid may return to the accelerator.
     let is_final = grids.is_empty() || !task.resolved.requantizes;
@@ -184,7 +186,7 @@ fn attempt(
         }
         turns.touch(fixpoint.touched());
         let lowered = turns.lower(module, spec);
-        if is_first && !is_refused && grids.is_empty() {
+        if keeps_first && is_first && !is_refused && grids.is_empty() {
             let mut annotated = module.clone();
             let turns = turns.of_copy(&mut annotated);
             first = Some((annotated, fixpoint.clone(), turns));

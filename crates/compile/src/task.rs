@@ -29,6 +29,9 @@ pub struct Task<'a> {
     pub optimise: Option<Optimising<'a>>,
     /// The number of random inputs on which the fused graph is compared with the lowered graph.
     pub random_inputs: usize,
+    /// True if the built model will be revised ([`Built::revise`](crate::Built::revise)). It then keeps a copy of the
+    /// annotated graph, without which a revision compiles the whole model anew.
+    pub is_revised: bool,
     /// The limits that each run must not exceed.
     pub limits: Limits,
     /// The number of threads that work. The result does not depend on it.

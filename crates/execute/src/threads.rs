@@ -117,11 +117,11 @@ pub(crate) fn start<'scope, T: Send + 'scope>(
 ///
 /// # Errors
 /// The error of `first`; if there is none, the error of `second`.
-pub fn both<T: Send, E: From<ExecuteError> + Send>(
+pub fn both<T: Send, U, E: From<ExecuteError> + Send>(
     threads: NonZeroUsize,
     first: impl FnOnce() -> Result<T, E> + Send,
-    second: impl FnOnce() -> Result<T, E>,
-) -> Result<[T; 2], E> {
+    second: impl FnOnce() -> Result<U, E>,
+) -> Result<(T, U), E> {
     // The thread that runs `first` takes it from this mutex. If `first` were moved into a thread that cannot be
     // started, it would be lost.
     let first = Mutex::new(Some(first));
@@ -138,7 +138,7 @@ pub fn both<T: Send, E: From<ExecuteError> + Send>(
     });
     // Only one thread takes `first`.
     let first = first.ok_or_else(|| ExecuteError::Threads("the work of one was lost".into()))?;
-    Ok([first?, second?])
+    Ok((first?, second?))
 }
 
 #[cfg(test)]
@@ -147,12 +147,12 @@ mod tests {
 
     #[test]
     fn two_works_give_the_same_whatever_the_number_of_threads() {
-        let bad = |text: &str| Err(ExecuteError::Threads(text.into()));
-        let said = |done: Result<[i32; 2], ExecuteError>| done.map_err(|error| error.to_string());
+        let bad = |text: &str| Err::<i32, _>(ExecuteError::Threads(text.into()));
+        let said = |done: Result<(i32, i32), ExecuteError>| done.map_err(|error| error.to_string());
         let of = |text: &str| Err(ExecuteError::Threads(text.into()).to_string());
         for threads in 1..3 {
             let threads = NonZeroUsize::new(threads).unwrap();
-            assert_eq!(said(both(threads, || Ok(1), || Ok(2))), Ok([1, 2]));
+            assert_eq!(said(both(threads, || Ok(1), || Ok(2))), Ok((1, 2)));
             assert_eq!(said(both(threads, || bad("first"), || Ok(2))), of("first"));
             assert_eq!(said(both(threads, || Ok(1), || bad("second"))), of("second"));
             assert_eq!(said(both(threads, || bad("first"), || bad("second"))), of("first"));

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 use strait_core::{Parts, QuantParams, TensorData, TensorError};
-use strait_requantize::quantize::quantize;
+use strait_requantize::quantize::quantize_each;
 use strait_requantize::{Per, Rounding};
 
 /// The way in which a parameter is rounded to its grid.
@@ -53,25 +53,27 @@ pub(crate) fn codes(
         };
         return Ok(values.iter().enumerate().map(code).collect());
     }
-    let scales = match how {
-        How::Twice(_) => finest(&values, &part, &grid.scale, &range),
-        How::Once | How::Product(..) => grid.scale.clone(),
+    let is_twice = matches!(how, How::Twice(_));
+    let scales = match is_twice {
+        true => finest(&values, &part, &grid.scale, &range),
+        false => grid.scale.clone(),
     };
-    let code = |(index, &x): (usize, &f32)| {
-        let part = part.of(index);
+    let mut codes = Vec::with_capacity(values.len());
+    for row in values.chunks(part.row()) {
+        let first = codes.len();
+        let part = part.of(first);
         let scale = scales.get(part).copied().unwrap_or(1.0);
         let zero = grid.zero_point.get(part).copied().unwrap_or(0);
-        let code = i64::from(quantize(x, scale, zero, rounding, &range));
-        match how {
-            How::Twice(_) => {
-                let correction = f64::from(scale) / f64::from(grid.scale.get(part).copied().unwrap_or(1.0));
-                let code = Rounding::HalfEven.round_f64(code as f64 * correction) as i64;
-                code.clamp((*range.start()).into(), (*range.end()).into())
+        quantize_each(row, (scale, zero), rounding, &range, &mut codes);
+        if is_twice {
+            let correction = f64::from(scale) / f64::from(grid.scale.get(part).copied().unwrap_or(1.0));
+            for code in &mut codes[first..] {
+                let again = Rounding::HalfEven.round_f64(*code as f64 * correction) as i64;
+                *code = again.clamp((*range.start()).into(), (*range.end()).into());
             }
-            How::Once | How::Product(..) => code,
         }
-    };
-    Ok(values.iter().enumerate().map(code).collect())
+    }
+    Ok(codes)
 }
 
 /// For each part of the tensor that has its own scale, finds the smallest scale with which the codes of this part fit

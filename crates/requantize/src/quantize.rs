@@ -87,6 +87,38 @@ pub fn quantize(x: f32, scale: f32, zero_point: i32, rounding: Rounding, range: 
     narrow(x / scale, 0.0, zero_point, rounding, range)
 }
 
+/// Appends the codes of several numbers on one grid to `codes`: for each of them the result of [`quantize`].
+pub fn quantize_each(
+    values: &[f32],
+    (scale, zero_point): (f32, i32),
+    rounding: Rounding,
+    range: &RangeInclusive<i32>,
+    codes: &mut Vec<i64>,
+) {
+    if rounding != Rounding::HalfEven {
+        let code = |&x: &f32| i64::from(quantize(x, scale, zero_point, rounding, range));
+        codes.extend(values.iter().map(code));
+        return;
+    }
+    // Beyond this magnitude every code is an end of the range, whatever the zero point is.
+    const FAR: f32 = (1u64 << 33) as f32;
+    let (low, high) = (i64::from(*range.start()), i64::from(*range.end()));
+    codes.extend(values.iter().map(|&x| {
+        let v = x / scale;
+        let v = if v.is_nan() { 0.0 } else { half_even(v).clamp(-FAR, FAR) };
+        (v as i64 + i64::from(zero_point)).min(high).max(low)
+    }));
+}
+
+/// Rounds to the nearest integer, ties to even.
+fn half_even(v: f32) -> f32 {
+    // From here on, all floats are integers. Below, the sum with this number is rounded to an integer, ties to even.
+    const WHOLE: f32 = (1u32 << 23) as f32;
+    let size = v.abs();
+    let rounded = if size < WHOLE { (size + WHOLE) - WHOLE } else { size };
+    rounded.copysign(v)
+}
+
 /// `scale * (q - zero_point)` for a code or an accumulator. The difference is computed exactly, then converted to `f32`
 /// and multiplied. The conversion and the product are rounded to `f32`.
 pub fn dequantize(q: impl Into<i64>, scale: f32, zero_point: i32) -> f32 {
@@ -145,6 +177,42 @@ mod tests {
             assert_eq!(by_factor(x, 10.0, (3, ZeroPoint::After)), expect, "{x}");
         }
         assert_eq!(quantize(f32::NAN, 0.1, 300, Rounding::HalfEven, &range), 127);
+    }
+
+    #[test]
+    fn several_numbers_have_the_codes_that_each_has() {
+        let mut values = vec![
+            f32::NAN,
+            f32::INFINITY,
+            f32::NEG_INFINITY,
+            0.0,
+            -0.0,
+            f32::MAX,
+            f32::MIN,
+        ];
+        for exponent in -3..40 {
+            let power = 2f32.powi(exponent);
+            for size in [power, power * 1.5, power + 0.5, power - 0.5, power * 0.999_999_9] {
+                values.extend([size, -size]);
+            }
+        }
+        values.extend((-5000..5000).map(|i| i as f32 * 0.125));
+        for rounding in Rounding::ALL {
+            for (scale, zero_point) in [(1.0, 0), (0.1, -7), (0.5, i32::MAX), (3.0, i32::MIN)] {
+                for range in [IntType::I8.range(), IntType::I32.range(), -7..=7] {
+                    let mut found = vec![5];
+                    quantize_each(&values, (scale, zero_point), rounding, &range, &mut found);
+                    let expect = values
+                        .iter()
+                        .map(|&x| i64::from(quantize(x, scale, zero_point, rounding, &range)));
+                    assert_eq!(
+                        found,
+                        [5].into_iter().chain(expect).collect::<Vec<i64>>(),
+                        "{rounding} {scale}"
+                    );
+                }
+            }
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::intervals::{Interval, Intervals, ValueRange};
 use crate::layers::{Layers, deviation};
 use crate::samples::{self, Ranges};
 use std::collections::BTreeMap;
-use strait_core::{Elem, Graph, ValueId};
+use strait_core::{Elem, Graph, GraphId, Module, ValueId};
 use strait_execute::{ExecuteError, Plan, PlanOptions, Port, Standard, Tensor, TensorView, Threads, Workspace};
 
 /// Both graphs, ready to run. A `Comparison` never changes, so threads can share it.
@@ -42,26 +42,35 @@ impl<'a> Comparison<'a> {
     /// # Errors
     /// A graph cannot be run.
     pub fn new(analysis: &'a Analysis<'a>, options: &PlanOptions<'_>) -> Result<Comparison<'a>, VerifyError> {
+        let lowered = plan_of_lowered(analysis.module, analysis.lowered, options)?;
+        Comparison::with(analysis, lowered, options)
+    }
+
+    /// As [`Comparison::new`], if the lowered graph was already prepared.
+    pub(crate) fn with(
+        analysis: &'a Analysis<'a>,
+        lowered: Plan,
+        options: &PlanOptions<'_>,
+    ) -> Result<Comparison<'a>, VerifyError> {
         let module = analysis.module;
         let apart = PlanOptions {
             join: false,
             ..*options
         };
-        let of_lowered = PlanOptions {
-            loops: &Standard,
-            ..apart
+        let fused = |options: &PlanOptions<'_>| {
+            let plan = Plan::new(module, module.main, options);
+            plan.map_err(|source| VerifyError::Execute {
+                graph: crate::FUSED,
+                source,
+            })
         };
-        let plan = |graph, id, options: &PlanOptions<'_>| {
-            Plan::new(module, id, options).map_err(|source| VerifyError::Execute { graph, source })
-        };
-        let fused = |options: &PlanOptions<'_>| plan(crate::FUSED, module.main, options);
         let (fused, deployed) = match analysis.is_exact() {
             true => (fused(options)?, None),
             false => (fused(&apart)?, Some(fused(options)?)),
         };
         Ok(Comparison {
             analysis,
-            lowered: plan(LOWERED, analysis.lowered, &of_lowered)?,
+            lowered,
             layers: Layers::find(analysis, &fused)?,
             fused,
             deployed,
@@ -203,6 +212,20 @@ impl<'a> Comparison<'a> {
             },
         })
     }
+}
+
+/// Prepares the lowered graph of a module, which runs on the host's own loops.
+pub(crate) fn plan_of_lowered(
+    module: &Module,
+    lowered: GraphId,
+    options: &PlanOptions<'_>,
+) -> Result<Plan, ExecuteError> {
+    let options = PlanOptions {
+        join: false,
+        loops: &Standard,
+        ..*options
+    };
+    Plan::new(module, lowered, &options)
 }
 
 /// Finds the first index along an axis at which elements of a tensor lie outside of their bounds. Returns the interval

@@ -1,3 +1,4 @@
+use crate::LOWERED;
 use strait_core::GraphId;
 use strait_execute::ExecuteError;
 
@@ -22,4 +23,10 @@ pub enum VerifyError {
         /// The reason.
         source: ExecuteError,
     },
+}
+
+impl From<ExecuteError> for VerifyError {
+    fn from(source: ExecuteError) -> VerifyError {
+        VerifyError::Execute { graph: LOWERED, source }
+    }
 }

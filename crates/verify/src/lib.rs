@@ -50,8 +50,9 @@ pub use functions::Undecided;
 pub use intervals::{Interval, Intervals, ValueRange, intervals};
 pub use samples::Ranges;
 
+use std::num::NonZeroUsize;
 use strait_core::{Bodies, CertificateRecord, GraphId, Module};
-use strait_execute::{LoopsFor, PlanOptions, Standard, Tensor, TensorView, Threads};
+use strait_execute::{LoopsFor, PlanOptions, Standard, Tensor, TensorView, Threads, both};
 
 /// The name of the graph before fusion. The main graph is the graph after fusion.
 pub const LOWERED: &str = "lowered";
@@ -137,14 +138,23 @@ pub fn verify_module(
     certificates: &[CertificateRecord],
     options: &VerifyOptions<'_>,
 ) -> Result<VerifyReport, VerifyError> {
-    let analysis = analyse(module, certificates)?;
+    let plan = PlanOptions {
+        loops: options.loops,
+        ..PlanOptions::default()
+    };
+    let analysed = || analyse(module, certificates);
+    let (analysis, lowered) = match lowered_graph(module).filter(|_| options.samples > 0) {
+        None => (analysed()?, None),
+        // Preparing the lowered graph needs nothing of the analysis, and takes about as long.
+        Some(graph) => {
+            let threads = NonZeroUsize::new(options.threads.count()).unwrap_or(NonZeroUsize::MIN);
+            let prepared = || Ok(Some(comparison::plan_of_lowered(module, graph, &plan)?));
+            both(threads, analysed, prepared)?
+        }
+    };
     let mut findings = analysis.findings().to_vec();
-    if options.samples > 0 {
-        let plan = PlanOptions {
-            loops: options.loops,
-            ..PlanOptions::default()
-        };
-        let comparison = Comparison::new(&analysis, &plan)?;
+    if let Some(lowered) = lowered {
+        let comparison = Comparison::with(&analysis, lowered, &plan)?;
         let mut space = comparison.space(options.threads);
         let none = Ranges::default();
         let ranges = options.ranges.unwrap_or(&none);

@@ -9,6 +9,7 @@ mod images;
 )]
 #[path = "../../../crates/onnx/benches/shared/file.rs"]
 mod onnx;
+mod peers;
 mod random;
 mod samples;
 mod scaling;
@@ -39,7 +40,14 @@ machine.
 With --images: reads 500 photographs of 640 x 480 as samples on two threads, beside Pillow with NumPy in two processes, and
 looks whether memory grows with their number.
 
+With --peers: how fast artifacts run and models compile beside ONNX Runtime, OpenVINO and LiteRT, in turns, with the mark
+of each figure: five models on one and two threads with the forms of three targets, the models of MLPerf Tiny,
+compilations of three models from nothing, short commands, and graphs of up to a million nodes. What is not installed is
+skipped and said. --parts latency,tiny,compile,start,graphs chooses parts, and --only chooses models by a part of their
+name. --save FILE writes the figures, and --compare FILE fails if a ratio is worse than there. See docs/performance.md.
+
 Usage: cargo xtask bench [--rounds N] [--samples N]
+       cargo xtask bench --peers [--parts LIST] [--only NAME] [--rounds N] [--seconds S] [--save FILE] [--compare FILE]
        cargo xtask bench --scaling [--rounds N]
        cargo xtask bench --images [--rounds N]
 ";
@@ -48,6 +56,7 @@ fn run(arguments: &[String]) -> Outcome {
     match arguments.split_first() {
         Some((first, rest)) if first == "--scaling" => scaling::run(rest),
         Some((first, rest)) if first == "--images" => images::run(rest),
+        Some((first, rest)) if first == "--peers" => peers::run(rest),
         _ => python::measure("bench", arguments),
     }
 }

@@ -236,6 +236,16 @@ impl Parts {
         let outer = index / inner / extent;
         (outer * (extent / block) + along / block) * inner + index % inner
     }
+
+    /// Returns a number of elements such that, in row-major order, each such row of elements belongs to one part.
+    pub fn row(&self) -> usize {
+        match (self.axis, self.block) {
+            (None, _) => usize::MAX,
+            (Some([inner, _]), None) => inner,
+            (Some([1, _]), Some(block)) => block,
+            (Some(_), Some(_)) => 1,
+        }
+    }
 }
 
 /// Reorders the numbers as `order` says. A single number for the whole tensor stays as it is.

@@ -120,23 +120,37 @@ fn for_target(
     };
     let mixed = mixed::search(&job, session)?;
     let job = mixed.as_ref().map_or(job.clone(), |mixed| mixed.job(&job));
-    let lowered = lower(&job, session)?;
+    // Whether the Q/DQ file can be written depends on the float model alone.
+    let (left_out, lowered) = strait_execute::both(
+        session.threads,
+        || Ok::<_, Stop>(emit::left_out(&job)),
+        || lower(&job, false, session),
+    )?;
     let mut remarks = Remarks::new(&before.remarks, session);
     remarks.tell(lowered.remarks.iter().cloned());
     remarks.tell(emit::float_biases(&job, &lowered));
     remarks.tell(unheld(&job, lowered.built.own_model));
-    remarks.tell(emit::left_out(&job));
+    let has_no_qdq = left_out.is_some();
+    remarks.tell(left_out);
     remarks.tell(left_in_float(&lowered.built.annotated, target.spec()));
     let (saturated, on_grids) = emit::saturated(&job, &lowered)?;
     remarks.tell(saturated);
     let rewritten = both(&both(&ready.rewritten, of_target.rewritten), on_grids);
-    let mut report = report_of(&job, &lowered, &rewritten);
+    let loops = TargetLoops(target.clone());
+    // The report reads what preparing the integer model reads too, and neither changes it.
+    let (mut report, integer) = strait_execute::both(
+        session.threads,
+        || Ok::<_, Stop>(report_of(&job, &lowered, &rewritten)),
+        || {
+            let wanted = before.reference.as_ref();
+            let side = wanted.map(|_| integer_side(&lowered.built, &loops, session));
+            side.transpose()
+        },
+    )?;
     report.mixed_precision = mixed.iter().flat_map(|mixed| mixed.report.clone()).collect();
     report.data.clone_from(&before.data);
     report.not_for_deployment.clone_from(&before.sources.not_for_deployment);
-    let loops = TargetLoops(target.clone());
-    let integer = before.reference.as_ref().map(|reference| {
-        let integer = integer_side(&lowered.built, &loops, session)?;
+    if let (Some(reference), Some(integer)) = (&before.reference, &integer) {
         let subject = sanity::Subject {
             canonical: lowered.built.float(job.canonical),
             bodies: &ready.bodies,
@@ -146,18 +160,18 @@ fn for_target(
             loops: &loops,
             with: &|rules| annotate_with(&job, rules, session),
         };
-        report.sanity = reference.hold(&integer, &subject, session)?;
+        report.sanity = reference.hold(integer, &subject, session)?;
         report.lints = reference.heard(std::mem::take(&mut report.lints), &subject, session)?;
-        Ok::<_, Stop>(integer)
-    });
-    let integer = integer.transpose()?;
+    }
     if let (Some(evaluation), Some(notes), Some(integer)) = (&before.evaluation, &before.float_notes, &integer) {
         let float = (before.float.as_ref(), notes.as_slice());
         report.accuracy = Some(accuracy(evaluation, float, &job, integer, session)?);
         report.costly = costly(&job, &lowered, report.accuracy.as_ref(), session)?;
     }
-    // What is made here stays in memory until it is written, so it is made only after all runs.
-    let (mut made, one_sample) = emit::free_batches(&job, &lowered)?;
+    // What is made here stays in memory until it is written, so it is made only after all runs, when the plan of the
+    // integer model is not needed any more.
+    drop(integer);
+    let (mut made, one_sample) = emit::free_batches(&job, &lowered, has_no_qdq)?;
     remarks.tell(one_sample);
     if let Some((remark, operators)) = emit::on_accelerator(&job, &lowered, &mut made)? {
         remarks.tell([remark]);

@@ -192,6 +192,8 @@ pub(super) struct Made {
     operators: Option<Module>,
     /// The TFLite file, also if it takes one sample at a time.
     tflite: Option<Vec<u8>>,
+    /// True if there is no Q/DQ file ([`left_out`]).
+    has_no_qdq: bool,
 }
 
 /// Returns the graph of the Q/DQ file. If the model takes any number of samples, the graph does too, if possible. If it
@@ -227,13 +229,21 @@ fn free(job: &Job<'_>, module: &Module, batch: &str) -> Result<FreeBatch, OneSam
 
 /// For a model that takes any number of samples: makes what [`emit`] writes for any number of samples. For each file that
 /// can take only one sample at a time, also returns a remark with the reason. For a model with a fixed number of samples,
-/// nothing is made before the files are written.
-pub(super) fn free_batches(job: &Job<'_>, lowered: &Lowered) -> Result<(Made, Vec<Diagnostic>), Stop> {
-    let (mut made, mut remarks) = (Made::default(), Vec::new());
+/// nothing is made before the files are written. `has_no_qdq` is true if [`left_out`] gave a remark.
+pub(super) fn free_batches(
+    job: &Job<'_>,
+    lowered: &Lowered,
+    has_no_qdq: bool,
+) -> Result<(Made, Vec<Diagnostic>), Stop> {
+    let mut made = Made {
+        has_no_qdq,
+        ..Made::default()
+    };
+    let mut remarks = Vec::new();
     let Some(batch) = job.ready.batch.first().map(|batch| batch.name.as_str()) else {
         return Ok((made, remarks));
     };
-    if job.formats.contains(&Format::QdqOnnx) && left_out(job).is_none() {
+    if job.formats.contains(&Format::QdqOnnx) && !has_no_qdq {
         let (module, fixed) = qdq(job, lowered)?;
         made.qdq = Some(module);
         remarks.extend(fixed.map(|fixed| fixed_batch(QDQ_ONNX_FILE, &fixed)));
@@ -291,7 +301,7 @@ pub(super) fn on_accelerator(
 ) -> Result<Option<(Diagnostic, FileOperators)>, Stop> {
     let accelerator = tflite::accelerator(&job.target.spec().chosen);
     let accelerator = accelerator.filter(|_| job.formats.contains(&Format::TfLite));
-    let (Some(accelerator), Ok(module)) = (accelerator, operators(job, lowered)) else {
+    let Some((accelerator, Ok(module))) = accelerator.map(|accelerator| (accelerator, operators(job, lowered))) else {
         return Ok(None);
     };
     let Ok(file) = tflite::one(job, &module)? else {
@@ -338,7 +348,7 @@ pub(super) fn emit(
                 let module = module.and_then(|module| cached(module, &caches));
                 module.and_then(|module| sink.operators(QOPERATOR_ONNX_FILE, &module))
             }
-            Format::QdqOnnx if left_out(job).is_some() => Ok(()),
+            Format::QdqOnnx if made.has_no_qdq => Ok(()),
             Format::QdqOnnx => {
                 let module = match made.qdq.take() {
                     Some(module) => module,

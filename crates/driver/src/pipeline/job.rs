@@ -55,6 +55,7 @@ impl Job<'_> {
             ranges: self.ranges,
             optimise: None,
             random_inputs: 1,
+            is_revised: false,
             limits: session.limits,
             threads: session.threads,
         }

@@ -45,11 +45,12 @@ pub(super) fn foresee(
 }
 
 /// Compiles the model to integers for one target, and checks that the result meets the requirements of the
-/// configuration.
-pub(super) fn lower(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, Stop> {
+/// configuration. If `is_revised`, other models will be made from the result ([`build_with`]).
+pub(super) fn lower(job: &Job<'_>, is_revised: bool, session: &Session<'_>) -> Result<Lowered, Stop> {
     let resolved = resolve(job)?;
     let samples = Adapter(&job.ready.samples);
     let task = Task {
+        is_revised,
         optimise: optimising(job, &samples),
         ..job.task(&resolved, session)
     };
@@ -147,6 +148,7 @@ pub(super) fn build_with(
     let resolved = resolve(&job)?;
     let samples = Adapter(&job.ready.samples);
     let task = Task {
+        is_revised: true,
         optimise: optimising(&job, &samples),
         ..job.task(&resolved, session)
     };

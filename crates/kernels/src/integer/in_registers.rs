@@ -11,6 +11,7 @@ use crate::error::KernelError;
 use crate::integer::lanes::by_lane;
 use crate::integer::output_tile::OutputTile;
 use crate::simd::{Job, Simd};
+use std::sync::OnceLock;
 use strait_requantize::{IntType, Requantization};
 
 /// Requantizes with an epilogue, in registers. A tile of accumulators that have just been computed becomes the bytes of
@@ -20,8 +21,10 @@ use strait_requantize::{IntType, Requantization};
 pub struct InRegisters<E> {
     epilogue: E,
     batch: Option<Batch>,
-    /// Requantizes accumulators of 64 bits. `None` if the form is defined only on i32.
-    wide: Option<Wide>,
+    /// Requantizes accumulators of 64 bits. `None` if the form is defined only on i32. It is made when there are such
+    /// accumulators for the first time, because most loops never get any.
+    wide: OnceLock<Option<Wide>>,
+    form: Requantization,
     /// The smallest and the largest result of the form.
     range: [i32; 2],
     out: IntType,
@@ -39,7 +42,8 @@ impl<E: Epilogue> InRegisters<E> {
         InRegisters {
             epilogue,
             batch: None,
-            wide: Wide::new(form),
+            wide: OnceLock::new(),
+            form: form.clone(),
             range: form.range(),
             out: form.out(),
             low,
@@ -88,21 +92,23 @@ impl<E: Epilogue> Loops for InRegisters<E> {
     }
 
     fn finish(&self, cx: Context, sums: Sums<'_>, stride: usize, place: &OutputTile<'_>) -> Result<(), KernelError> {
-        match (sums, &self.wide) {
-            (Sums::I32(accumulators), _) => self.narrow(cx, accumulators, stride, place),
-            (Sums::I64(accumulators), Some(wide)) => {
-                // The results are limited first to the form's own range, and then by the clamp.
-                let bounds = self.range.map(|end| end.min(self.high).max(self.low));
-                wide.run(cx, (self.out, bounds), accumulators, stride, place);
-            }
-            (Sums::I64(accumulators), None) => {
-                // An accumulator beyond i32 is clamped to i32.
-                for row in 0..place.rows {
-                    let accumulators = &accumulators[row * stride..][..place.columns];
-                    let narrow: Vec<i32> = accumulators.iter().map(|&x| saturate(x)).collect();
-                    self.narrow(cx, &narrow, place.columns, &place.rows(row, 1));
+        match sums {
+            Sums::I32(accumulators) => self.narrow(cx, accumulators, stride, place),
+            Sums::I64(accumulators) => match self.wide.get_or_init(|| Wide::new(&self.form)) {
+                Some(wide) => {
+                    // The results are limited first to the form's own range, and then by the clamp.
+                    let bounds = self.range.map(|end| end.min(self.high).max(self.low));
+                    wide.run(cx, (self.out, bounds), accumulators, stride, place);
                 }
-            }
+                None => {
+                    // An accumulator beyond i32 is clamped to i32.
+                    for row in 0..place.rows {
+                        let accumulators = &accumulators[row * stride..][..place.columns];
+                        let narrow: Vec<i32> = accumulators.iter().map(|&x| saturate(x)).collect();
+                        self.narrow(cx, &narrow, place.columns, &place.rows(row, 1));
+                    }
+                }
+            },
         }
         Ok(())
     }

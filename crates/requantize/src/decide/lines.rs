@@ -136,6 +136,10 @@ fn sum((factor, addend): (i128, i128), low: i128, n: i128, unit: i128) -> Option
 fn floor_sum(mut n: u128, mut m: u128, mut a: u128, mut b: u128) -> Option<u128> {
     let mut sum = 0u128;
     loop {
+        // After a few rounds, the numbers are small enough for divisions of 64 bits, which are much faster.
+        if let [Ok(n), Ok(m), Ok(a), Ok(b)] = [n, m, a, b].map(u64::try_from) {
+            return sum.checked_add(short_floor_sum(n, m, a, b)?);
+        }
         let whole = (n * n.saturating_sub(1) / 2).checked_mul(a / m)?;
         sum = sum.checked_add(whole)?.checked_add(n.checked_mul(b / m)?)?;
         (a, b) = (a % m, b % m);
@@ -145,6 +149,33 @@ fn floor_sum(mut n: u128, mut m: u128, mut a: u128, mut b: u128) -> Option<u128>
         }
         // From here on, the lattice points below the line are counted by rows instead of by columns.
         (n, b) = (top / m, top % m);
+        (m, a) = (a, m);
+    }
+}
+
+/// [`floor_sum`] of numbers that have 64 bits. a and b may have any size.
+fn short_floor_sum(mut n: u64, mut m: u64, mut a: u64, mut b: u64) -> Option<u128> {
+    let mut sum = 0u128;
+    loop {
+        if a >= m {
+            let pairs = u128::from(n) * u128::from(n.saturating_sub(1)) / 2;
+            sum = sum.checked_add(pairs.checked_mul((a / m).into())?)?;
+            a %= m;
+        }
+        if b >= m {
+            sum = sum.checked_add(u128::from(n) * u128::from(b / m))?;
+            b %= m;
+        }
+        // a is below m, so the quotient is at most n.
+        let top = u128::from(a) * u128::from(n) + u128::from(b);
+        let (quotient, rest) = match u64::try_from(top) {
+            Ok(top) => (top / m, top % m),
+            Err(_) => ((top / u128::from(m)) as u64, (top % u128::from(m)) as u64),
+        };
+        if quotient == 0 {
+            return Some(sum);
+        }
+        (n, b) = (quotient, rest);
         (m, a) = (a, m);
     }
 }
@@ -160,6 +191,14 @@ mod tests {
             let (a, b) = (a % m, b % m);
             let expect: u128 = (0..u128::from(n)).map(|i| (i * a + b) / m).sum();
             prop_assert_eq!(floor_sum(n.into(), m, a, b), Some(expect));
+        }
+
+        #[test]
+        fn short_and_long_numbers_have_the_same_sum(n in 0u64..1 << 20, m in 1u64.., a in 0u64.., b in 0u64.., by in 0u32..60) {
+            let [m, a, b] = [(m >> by).max(1), a >> by, b >> by].map(u128::from);
+            // With a common factor the numbers do not fit into 64 bits, and the sum stays the same.
+            let long = floor_sum(n.into(), m << 40, (a % m) << 40, (b % m) << 40);
+            prop_assert_eq!(floor_sum(n.into(), m, a % m, b % m), long);
         }
 
         #[test]

@@ -6,12 +6,13 @@ use super::{Options, PartialTable, TargetSpec};
 use super::{check, spelling};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::Arc;
 use strait_document::diagnostic::SourceText;
 use strait_document::{Diagnostic, Diagnostics, KeyPath, Node, Value, nearest};
 
 /// A table that was read and checked with each of its overlays.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Table {
     text: Arc<SourceText>,
     id: String,
@@ -23,6 +24,25 @@ pub struct Table {
     /// Findings about features that need code of a target's crate. The first list has all such findings. The second
     /// list is for a target whose code writes a package: it leaves out the findings about the package.
     code: [Vec<Diagnostic>; 2],
+    /// The table without overlays, from which [`Table::spec`] makes the table for values of its options.
+    plain: Arc<Plain>,
+}
+
+/// Tables are equal if they have the same texts, from which everything else follows.
+impl PartialEq for Table {
+    fn eq(&self, other: &Table) -> bool {
+        (&self.text, &self.bases) == (&other.text, &other.bases)
+    }
+}
+
+impl Eq for Table {}
+
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Table");
+        shown.field("name", &self.name()).field("id", &self.id);
+        shown.finish_non_exhaustive()
+    }
 }
 
 /// Why no target can be made from a table and values of its options.
@@ -56,16 +76,17 @@ impl Table {
 
     /// As [`Table::parse`], but for a table in a file, which may extend a table in the same folder.
     pub(crate) fn checked(text: Arc<SourceText>, beside: &Beside<'_>) -> Result<Table, Diagnostics> {
+        let (plain, bases) = plain(&text, beside)?;
         let mut table = Table {
             digest: Sha256::digest(&text.text).into(),
             id: String::new(),
-            bases: Vec::new(),
+            bases,
             forms: BTreeSet::new(),
             code: [Vec::new(), Vec::new()],
+            plain: Arc::new(plain),
             text,
         };
-        let (plain, bases) = table.plain(beside)?;
-        table.bases = bases;
+        let plain = Arc::clone(&table.plain);
         // The table with the defaults of its options, and with each of its overlays in turn.
         let variants = std::iter::once(Options::new()).chain(overlays(&plain.spec));
         let variants = variants.map(|options| table.with(&plain, &options));
@@ -110,12 +131,7 @@ impl Table {
 
     /// The table with the overlays for these values of its options. An option that is absent has its default.
     pub fn spec(&self, options: &Options) -> Result<TargetSpec, TableError> {
-        let known = |file: &str| {
-            let mut texts = self.bases.iter().map(|base| &base.text);
-            let text = texts.find(|text| extends::is_name_of(file, text));
-            text.cloned().ok_or_else(|| format!("`{file}` was not read"))
-        };
-        let (plain, _) = self.plain(&known)?;
+        let plain = &self.plain;
         for (name, value) in options {
             let refused = |message| TableError::Option {
                 target: self.id.clone(),
@@ -135,7 +151,7 @@ impl Table {
                 return Err(refused(message));
             }
         }
-        Ok(self.with(&plain, options)?.0)
+        Ok(self.with(plain, options)?.0)
     }
 
     /// The names of the forms, including those of all overlays.
@@ -152,20 +168,6 @@ impl Table {
             true => Ok(()),
             false => Err(Diagnostics(code.clone())),
         }
-    }
-
-    /// Parses the table and all tables that it extends, and checks it without overlays.
-    fn plain(&self, beside: &Beside<'_>) -> Result<(Plain, Vec<Base>), Diagnostics> {
-        let (mut parsed, bases) = extends::tree(&self.text, beside)?;
-        let mut tree = parsed.clone();
-        let spec = indexed(&mut tree)?;
-        if let Value::Table(entries) = &mut parsed.value {
-            entries.retain(|key| key != "overlay");
-        }
-        // The table is also checked without overlays, since a key that only an overlay has would be missing for the
-        // option's other values.
-        check::check(&spec, &tree)?;
-        Ok((Plain { parsed, tree, spec }, bases))
     }
 
     /// Makes the checked table with the overlays for these values of its options. Returns the table with its tree,
@@ -207,6 +209,20 @@ struct Plain {
     /// The tree after the table was read from it. It has the place of each key in the text.
     tree: Node,
     spec: TargetSpec,
+}
+
+/// Parses the text of a table and all tables that it extends, and checks the table without overlays.
+fn plain(text: &Arc<SourceText>, beside: &Beside<'_>) -> Result<(Plain, Vec<Base>), Diagnostics> {
+    let (mut parsed, bases) = extends::tree(text, beside)?;
+    let mut tree = parsed.clone();
+    let spec = indexed(&mut tree)?;
+    if let Value::Table(entries) = &mut parsed.value {
+        entries.retain(|key| key != "overlay");
+    }
+    // The table is also checked without overlays, since a key that only an overlay has would be missing for the
+    // option's other values.
+    check::check(&spec, &tree)?;
+    Ok((Plain { parsed, tree, spec }, bases))
 }
 
 /// Reads the table from a tree and makes the index of its rows by term.

@@ -85,7 +85,7 @@ pub fn analyze(
     };
     let mixed = mixed::search(&job, session)?;
     let job = mixed.as_ref().map_or(job.clone(), |mixed| mixed.job(&job));
-    let lowered = lower(&job, session)?;
+    let lowered = lower(&job, true, session)?;
     let Some(reference) = &before.reference else {
         return Err(Stop::Defect("the float model was not run".into()));
     };

@@ -56,7 +56,7 @@ impl<'a> Trials<'a> {
             algorithms: None,
             ..job.clone()
         };
-        let plain = lower(&plain, session)?.built;
+        let plain = lower(&plain, true, session)?.built;
         Ok(Trials {
             job,
             session,
