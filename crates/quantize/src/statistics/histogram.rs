@@ -15,6 +15,45 @@ const FINEST: i16 = -150;
 /// array with an entry for every bin.
 const FEW: usize = 512;
 
+/// With more elements than this, each is counted in one of several arrays.
+const MANY: usize = 1 << 14;
+
+/// From this exponent up to 0, the factor 2^−exponent is a normal f32 of at least 1, with which every product is exact.
+const SHORTEST: i16 = -127;
+
+/// Counts finite elements: result i is the number of elements x with ⌊x·scale⌋ = low + i. The products are exact, and
+/// their magnitudes are at most [`MAX_BINS`]. Neighbouring elements are counted in `ARRAYS` different arrays: if they are
+/// equal, as zeros often are, the processor need not wait for one count before it adds to it again.
+fn counted<const ARRAYS: usize>(elements: &[f32], scale: f32, low: i32, bins: usize) -> Vec<u64> {
+    // The sum with this number is rounded to an integer, which is then in the low bits.
+    const WHOLE: f32 = (3u32 << 22) as f32;
+    const ROW: usize = 64;
+    let mut counts = vec![[0u32; ARRAYS]; bins];
+    let at = |x: f32| {
+        let v = x * scale;
+        let nearest = (v + WHOLE) - WHOLE;
+        let floor = if nearest > v { nearest - 1.0 } else { nearest };
+        ((floor + WHOLE).to_bits() as i32 - WHOLE.to_bits() as i32 - low) as u32
+    };
+    let (rows, rest) = elements.as_chunks::<ROW>();
+    let mut bins_of = [0u32; ROW];
+    for row in rows {
+        for (to, &x) in bins_of.iter_mut().zip(row) {
+            *to = at(x);
+        }
+        for several in bins_of.chunks_exact(ARRAYS) {
+            for (array, &bin) in several.iter().enumerate() {
+                counts[bin as usize][array] += 1;
+            }
+        }
+    }
+    for &x in rest {
+        counts[at(x) as usize][0] += 1;
+    }
+    let sum = |counts: [u32; ARRAYS]| counts.iter().map(|&count| u64::from(count)).sum();
+    counts.into_iter().map(sum).collect()
+}
+
 /// Counts of elements in bins of width 2^exponent.
 ///
 /// Only bins with elements are stored. So a small tensor takes little memory, even if its range is large.
@@ -113,8 +152,9 @@ impl Histogram {
         })
     }
 
-    /// Counts the finite elements. `min` and `max` are the smallest and the largest of them.
-    pub(super) fn add(&mut self, elements: &[f32], min: f32, max: f32) {
+    /// Counts the finite elements. `min` and `max` are the smallest and the largest of them. `all_finite` says that there
+    /// are no others.
+    pub(super) fn add(&mut self, (elements, all_finite): (&[f32], bool), min: f32, max: f32) {
         let (min, max) = (f64::from(min), f64::from(max));
         let largest = min.abs().max(max.abs());
         // With the exponent ⌊log2 largest⌋ − 12, the outermost bin would have an index of at least 4096, which is one
@@ -136,6 +176,14 @@ impl Histogram {
             let mut indices: Vec<i16> = finite.map(|x| index(x) as i16).collect();
             indices.sort_unstable();
             self.absorb(indices.chunk_by(i16::eq).map(|same| (same[0], same.len() as u64)));
+        } else if all_finite && (SHORTEST..=0).contains(&self.exponent) && elements.len() <= u32::MAX as usize {
+            let bins = (bin(max, self.exponent) - low + 1) as usize;
+            let counts = match elements.len() > MANY {
+                true => counted::<4>(elements, scale as f32, low as i32, bins),
+                false => counted::<1>(elements, scale as f32, low as i32, bins),
+            };
+            let all = counts.into_iter().enumerate().filter(|(_, count)| *count > 0);
+            self.absorb(all.map(|(at, count)| ((low + at as i64) as i16, count)));
         } else {
             let mut counts = vec![0u64; (bin(max, self.exponent) - low + 1) as usize];
             finite.for_each(|x| counts[(index(x) - low) as usize] += 1);
@@ -226,7 +274,7 @@ mod tests {
     fn of(elements: &[f32]) -> Histogram {
         let mut h = Histogram::default();
         for x in elements {
-            h.add(&[*x], *x, *x);
+            h.add((&[*x], true), *x, *x);
         }
         h
     }
@@ -261,8 +309,8 @@ mod tests {
         let elements: Vec<f32> = (0..3 * FEW).map(|i| ((i * 7919) % 1009) as f32 / 64.0 - 3.0).collect();
         let (min, max) = elements.iter().fold((0f32, 0f32), |(a, b), x| (a.min(*x), b.max(*x)));
         let (mut whole, mut pieces) = (Histogram::default(), Histogram::default());
-        whole.add(&elements, min, max);
-        elements.chunks(FEW / 2).for_each(|piece| pieces.add(piece, min, max));
+        whole.add((&elements, true), min, max);
+        elements.chunks(FEW / 2).for_each(|piece| pieces.add((piece, false), min, max));
         assert_eq!(whole, pieces);
         assert_eq!(whole, of(&elements));
     }

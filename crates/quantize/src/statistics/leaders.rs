@@ -39,7 +39,7 @@ impl Leaders {
         self.join_ends([least, largest]);
         for (histogram, elements) in [(&mut self.seconds, seconds), (&mut self.margins, margins)] {
             let [min, max] = [f32::min, f32::max].map(|f| elements.iter().copied().fold(elements[0], f));
-            histogram.add(&elements, min, max);
+            histogram.add((&elements, false), min, max);
         }
     }
 
