@@ -192,7 +192,7 @@ impl Finite {
             return None;
         }
         let added = match rest.first() {
-            Some(&own) if own == 0.0 => LANES - rest.len(),
+            Some(&0.0) => LANES - rest.len(),
             _ => 0,
         };
         // Zeros of both signs are equal. Of these, the first one is taken.
