@@ -4,10 +4,10 @@ mod analyze;
 mod bench;
 mod eval;
 mod machine;
+mod made;
 mod plugin;
 
 use std::{
-    collections::BTreeSet,
     num::NonZeroU32,
     path::{Path, PathBuf},
 };
@@ -15,12 +15,12 @@ use std::{
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind};
 use strait_driver::{artifact::Kernels, config::Override, pipeline::Shard, verification::Digest};
 use strait_identify::Tolerance;
-use strait_target::{Origin, Registry};
 
 pub(crate) use analyze::Analyze;
 pub(crate) use bench::Bench;
 pub(crate) use eval::Eval;
 pub(crate) use machine::Machine;
+pub(crate) use made::{Completions, Man};
 pub(crate) use plugin::{Check, Language, Lock, New, Plugin, PluginCommand};
 
 /// Turns a trained float model and a handful of samples into an integer model for one chip.
@@ -48,6 +48,8 @@ pub(crate) enum Command {
     Targets(Targets),
     Identify(Identify),
     Plugin(Plugin),
+    Completions(Completions),
+    Man(Man),
 }
 
 impl Arguments {
@@ -67,18 +69,6 @@ impl Arguments {
             |command| command.error(ErrorKind::MissingRequiredArgument, &missing),
         ))
     }
-}
-
-/// The program's version, and the packages of the targets that are linked into it.
-pub(crate) fn version() -> String {
-    let registry = Registry::builtin().unwrap_or_default();
-    let origins = registry.entries().filter_map(|(_, entry)| match entry.origin() {
-        Origin::BuiltIn(package) => Some(package.as_str()),
-        _ => None,
-    });
-    let packages: BTreeSet<&str> = origins.collect();
-    let own = concat!("strait ", env!("CARGO_PKG_VERSION"));
-    std::iter::once(own).chain(packages).collect::<Vec<_>>().join("\n")
 }
 
 /// The arguments that all commands share that run a compiled model.

@@ -28,3 +28,5 @@ pub mod stop;
 mod table;
 pub mod targets;
 pub mod verification;
+
+pub use model::formats;

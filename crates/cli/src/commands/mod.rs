@@ -7,6 +7,7 @@ mod compile;
 mod eval;
 mod identify;
 mod inspect;
+mod made;
 mod plugin;
 mod run;
 mod samples;
@@ -15,6 +16,7 @@ mod verify;
 
 use strait_driver::{
     diagnostic::Diagnostic,
+    failure::codes,
     session::{Session, threads},
     stop::Stop,
 };
@@ -41,6 +43,8 @@ pub(crate) fn run(arguments: &Arguments) -> Exit {
         Command::Targets(arguments) => targets::run(arguments),
         Command::Identify(arguments) => identify::run(arguments),
         Command::Plugin(arguments) => plugin::run(&arguments.command),
+        Command::Completions(arguments) => made::completions(arguments),
+        Command::Man(arguments) => made::man(arguments),
     }
 }
 
@@ -61,7 +65,7 @@ fn context(machine: &Machine) -> Result<Context, Stop> {
     let isa = Isa::available().find(|isa| isa.name() == asked).ok_or_else(|| {
         let names: Vec<&str> = Isa::available().map(Isa::name).collect();
         let message = format!("this machine has no instruction set called `{asked}`");
-        Diagnostic::error("S001", message).help(format!("it has {}", names.join(", ")))
+        Diagnostic::error(codes::INSTRUCTION_SET, message).help(format!("it has {}", names.join(", ")))
     })?;
     Ok(Context::with_isa(isa))
 }

@@ -7,6 +7,7 @@ mod bench;
 mod calibrate;
 mod identify;
 mod inspect;
+mod made;
 mod plugin;
 
 use std::{
