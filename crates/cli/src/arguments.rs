@@ -2,6 +2,7 @@
 
 mod analyze;
 mod bench;
+mod config;
 mod eval;
 mod machine;
 mod made;
@@ -18,6 +19,7 @@ use strait_identify::Tolerance;
 
 pub(crate) use analyze::Analyze;
 pub(crate) use bench::Bench;
+pub(crate) use config::{Config, ConfigCommand, Show};
 pub(crate) use eval::Eval;
 pub(crate) use machine::Machine;
 pub(crate) use made::{Completions, Man};
@@ -48,6 +50,7 @@ pub(crate) enum Command {
     Targets(Targets),
     Identify(Identify),
     Plugin(Plugin),
+    Config(Config),
     Completions(Completions),
     Man(Man),
 }

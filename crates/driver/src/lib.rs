@@ -9,6 +9,7 @@ pub mod artifact;
 pub mod bench;
 pub mod catalogue;
 pub mod dialect;
+pub mod effective;
 pub mod eval;
 pub mod evaluation;
 pub mod failure;

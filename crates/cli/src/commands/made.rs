@@ -13,9 +13,10 @@ use crate::{
 };
 
 /// The arguments whose values are ids of targets, each with the command that has it.
-const IDS: [(&[&str], &str); 3] = [
+const IDS: [(&[&str], &str); 4] = [
     (&["compile"], "target"),
     (&["analyze"], "target"),
+    (&["config", "show"], "target"),
     (&["targets"], "id"),
 ];
 

@@ -4,6 +4,7 @@ mod analyze;
 mod bench;
 mod calibrate;
 mod compile;
+mod config;
 mod eval;
 mod identify;
 mod inspect;
@@ -43,6 +44,7 @@ pub(crate) fn run(arguments: &Arguments) -> Exit {
         Command::Targets(arguments) => targets::run(arguments),
         Command::Identify(arguments) => identify::run(arguments),
         Command::Plugin(arguments) => plugin::run(&arguments.command),
+        Command::Config(arguments) => config::run(&arguments.command),
         Command::Completions(arguments) => made::completions(arguments),
         Command::Man(arguments) => made::man(arguments),
     }

@@ -38,7 +38,7 @@ fn there_is_a_man_page_for_each_command() {
     let bench = Bench::new();
     let output = run(&["man", &bench.path("man")]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    for page in ["strait", "strait-compile", "strait-plugin-check"] {
+    for page in ["strait", "strait-compile", "strait-config-show", "strait-plugin-check"] {
         let page = fs::read_to_string(bench.path(&format!("man/{page}.1"))).unwrap();
         assert!(page.contains(".TH strait"), "{page}");
     }

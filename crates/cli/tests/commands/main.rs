@@ -5,6 +5,7 @@
 mod arguments;
 mod bench;
 mod calibrate;
+mod config_show;
 mod identify;
 mod inspect;
 mod made;

@@ -3,6 +3,7 @@
 mod accuracy;
 mod analysis;
 mod details;
+mod effective;
 mod fusions;
 mod grouped;
 mod migrated;
