@@ -4,6 +4,7 @@ mod analyze;
 mod bench;
 mod config;
 mod eval;
+mod explain;
 mod machine;
 mod made;
 mod plugin;
@@ -21,6 +22,7 @@ pub(crate) use analyze::Analyze;
 pub(crate) use bench::Bench;
 pub(crate) use config::{Config, ConfigCommand, Show};
 pub(crate) use eval::Eval;
+pub(crate) use explain::Explain;
 pub(crate) use machine::Machine;
 pub(crate) use made::{Completions, Man};
 pub(crate) use plugin::{Check, Language, Lock, New, Plugin, PluginCommand};
@@ -51,6 +53,7 @@ pub(crate) enum Command {
     Identify(Identify),
     Plugin(Plugin),
     Config(Config),
+    Explain(Explain),
     Completions(Completions),
     Man(Man),
 }

@@ -6,6 +6,7 @@ mod calibrate;
 mod compile;
 mod config;
 mod eval;
+mod explain;
 mod identify;
 mod inspect;
 mod made;
@@ -45,6 +46,7 @@ pub(crate) fn run(arguments: &Arguments) -> Exit {
         Command::Identify(arguments) => identify::run(arguments),
         Command::Plugin(arguments) => plugin::run(&arguments.command),
         Command::Config(arguments) => config::run(&arguments.command),
+        Command::Explain(arguments) => explain::run(arguments),
         Command::Completions(arguments) => made::completions(arguments),
         Command::Man(arguments) => made::man(arguments),
     }

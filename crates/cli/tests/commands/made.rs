@@ -8,7 +8,7 @@ fn each_shell_completes_commands_options_and_targets() {
         let output = run(&["completions", shell]);
         let script = text(&output.stdout);
         assert_eq!(output.status.code(), Some(0), "{shell}");
-        for word in ["calibrate", "calibration-config"] {
+        for word in ["explain", "calibration-config"] {
             assert!(script.contains(word), "{shell}: {word}");
         }
         // The scripts of clap for PowerShell propose no values.

@@ -6,6 +6,7 @@ mod arguments;
 mod bench;
 mod calibrate;
 mod config_show;
+mod explain;
 mod identify;
 mod inspect;
 mod made;
