@@ -53,7 +53,14 @@ fn run(arguments: &[String]) -> Outcome {
         .arg(package.join("Cargo.toml"));
     match local {
         true => maturin.args(["--profile", "dev", "--compatibility", "linux"]),
-        false => maturin.args(["--release", "--zig", "--compatibility", "manylinux2014", "--target", TRIPLE]),
+        false => maturin.args([
+            "--release",
+            "--zig",
+            "--compatibility",
+            "manylinux2014",
+            "--target",
+            TRIPLE,
+        ]),
     };
     process::run(&mut maturin)?;
     println!("wheel and program: {}", out.display());
@@ -69,8 +76,18 @@ fn program(python: &Path, local: bool) -> Result<PathBuf, Stop> {
         return workspace::build_strait("dev");
     }
     let mut zigbuild = tool(python);
-    zigbuild.args(["-m", "cargo_zigbuild", "zigbuild", "--quiet", "--release", "--package", "strait-cli"]);
-    zigbuild.args(["--target", &format!("{TRIPLE}.{GLIBC}")]).current_dir(workspace::root());
+    zigbuild.args([
+        "-m",
+        "cargo_zigbuild",
+        "zigbuild",
+        "--quiet",
+        "--release",
+        "--package",
+        "strait-cli",
+    ]);
+    zigbuild
+        .args(["--target", &format!("{TRIPLE}.{GLIBC}")])
+        .current_dir(workspace::root());
     process::run(&mut zigbuild)?;
     Ok(workspace::target().join(TRIPLE).join("release").join("strait"))
 }
@@ -90,7 +107,10 @@ fn tool(python: &Path) -> std::process::Command {
 /// The wheel that was made last.
 fn newest(out: &Path) -> Result<PathBuf, Stop> {
     let names = workspace::names(out)?;
-    let wheels = names.iter().filter(|name| name.ends_with(".whl")).map(|name| out.join(name));
+    let wheels = names
+        .iter()
+        .filter(|name| name.ends_with(".whl"))
+        .map(|name| out.join(name));
     let made = |wheel: &PathBuf| std::fs::metadata(wheel).and_then(|metadata| metadata.modified()).ok();
     let newest = wheels.max_by_key(made);
     newest.ok_or_else(|| Stop::Failed(format!("there is no wheel in {}", out.display())))

@@ -3,13 +3,15 @@
 mod analyze;
 mod bench;
 mod check;
+mod config;
 mod eval;
+mod explain;
 mod init;
 mod machine;
+mod made;
 mod plugin;
 
 use std::{
-    collections::BTreeSet,
     num::NonZeroU32,
     path::{Path, PathBuf},
 };
@@ -17,14 +19,16 @@ use std::{
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind};
 use strait_driver::{artifact::Kernels, config::Override, pipeline::Shard, verification::Digest};
 use strait_identify::Tolerance;
-use strait_target::{Origin, Registry};
 
 pub(crate) use analyze::Analyze;
 pub(crate) use bench::Bench;
 pub(crate) use check::CheckModel;
+pub(crate) use config::{Config, ConfigCommand, Show};
 pub(crate) use eval::Eval;
+pub(crate) use explain::Explain;
 pub(crate) use init::Init;
 pub(crate) use machine::Machine;
+pub(crate) use made::{Completions, Man};
 pub(crate) use plugin::{Check, Language, Lock, New, Plugin, PluginCommand};
 
 /// Turns a trained float model and a handful of samples into an integer model for one chip.
@@ -55,6 +59,10 @@ pub(crate) enum Command {
     Targets(Targets),
     Identify(Identify),
     Plugin(Plugin),
+    Config(Config),
+    Explain(Explain),
+    Completions(Completions),
+    Man(Man),
 }
 
 impl Arguments {
@@ -74,18 +82,6 @@ impl Arguments {
             |command| command.error(ErrorKind::MissingRequiredArgument, &missing),
         ))
     }
-}
-
-/// The program's version, and the packages of the targets that are linked into it.
-pub(crate) fn version() -> String {
-    let registry = Registry::builtin().unwrap_or_default();
-    let origins = registry.entries().filter_map(|(_, entry)| match entry.origin() {
-        Origin::BuiltIn(package) => Some(package.as_str()),
-        _ => None,
-    });
-    let packages: BTreeSet<&str> = origins.collect();
-    let own = concat!("strait ", env!("CARGO_PKG_VERSION"));
-    std::iter::once(own).chain(packages).collect::<Vec<_>>().join("\n")
 }
 
 /// The arguments that all commands share that run a compiled model.

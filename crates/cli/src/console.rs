@@ -4,7 +4,11 @@ use std::borrow::Cow;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use serde_json::{Value, json};
-use strait_driver::{failure::codes, stop::Stop};
+use strait_driver::{
+    diagnostic::{Diagnostic, Severity},
+    failure::codes,
+    stop::Stop,
+};
 
 use crate::exit::Exit;
 
@@ -101,6 +105,9 @@ pub(crate) fn stopped(stop: &Stop, json: bool) -> Exit {
         Stop::Found(found) => {
             let found = found.clone().bounded();
             rendered(&found.render(io::stderr().is_terminal()));
+            if let Some(hint) = hint(&found.0).filter(|_| io::stderr().is_terminal()) {
+                explain(&hint);
+            }
             let damaged = found.0.iter().any(|finding| finding.code == codes::DAMAGED);
             let exit = if damaged { Exit::Unsound } else { Exit::Failed };
             (exit, "failed", found.to_json())
@@ -114,7 +121,7 @@ pub(crate) fn stopped(stop: &Stop, json: bool) -> Exit {
             (
                 Exit::Defect,
                 "defect",
-                json!([{ "severity": "error", "code": "S999", "message": text, "notes": [], "help": [] }]),
+                json!([{ "severity": "error", "code": codes::DEFECT, "message": text, "notes": [], "help": [] }]),
             )
         }
     };
@@ -124,9 +131,31 @@ pub(crate) fn stopped(stop: &Stop, json: bool) -> Exit {
     exit
 }
 
+/// The line that points people to the explanation of an error. It is one line for all errors, and only for a terminal:
+/// whoever reads a log has the code.
+fn hint(found: &[Diagnostic]) -> Option<String> {
+    let error = found.iter().find(|finding| finding.severity == Severity::Error)?;
+    Some(format!(
+        "\n`strait explain {}` shows an example and the remedy",
+        error.code
+    ))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::printable;
+    use super::{Diagnostic, hint, printable};
+
+    #[test]
+    fn one_line_points_to_the_explanation_of_the_first_error() {
+        let found = [
+            Diagnostic::warning("M009", "a warning"),
+            Diagnostic::error("C003", "an error"),
+            Diagnostic::error("C005", "another"),
+        ];
+        let hint = hint(&found);
+        assert!(hint.is_some_and(|hint| hint.contains("strait explain C003") && hint.trim().lines().count() == 1));
+        assert_eq!(super::hint(&found[..1]), None);
+    }
 
     #[test]
     fn a_terminal_obeys_nothing_that_a_file_says() {

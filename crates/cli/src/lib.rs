@@ -18,6 +18,7 @@ mod arguments;
 mod commands;
 mod console;
 mod exit;
+mod version;
 mod watch;
 
 use std::{ffi::OsString, panic, path::Path, process::ExitCode};
@@ -62,7 +63,9 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
             console::explain(&with_command(error).to_string());
             return Exit::Usage;
         }
-        Err(error) if error.kind() == ErrorKind::DisplayVersion => return console::print(&arguments::version()),
+        Err(error) if error.kind() == ErrorKind::DisplayVersion => {
+            return console::print(&version::asked(given));
+        }
         // If the user asked for help, it is printed to standard output, like any result.
         Err(error) => return console::print(&error.to_string()),
     };

@@ -8,6 +8,7 @@
 
 mod consistency;
 pub mod data;
+pub mod effective;
 pub mod evaluation;
 pub mod gate;
 mod given;

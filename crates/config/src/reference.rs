@@ -17,7 +17,7 @@ dir = "build/{target}"
 
 /// The sections of the page, in the order in which a configuration is usually written. (The schema has them in alphabetical
 /// order.)
-const SECTIONS: [&str; 14] = [
+pub(super) const SECTIONS: [&str; 14] = [
     "model",
     "preprocess",
     "input",
@@ -97,6 +97,10 @@ A key whose value is the name of a layer or tensor also accepts a pattern. The p
 | `*` | any number of characters other than `/` |
 | `**` | any number of characters |
 | `**/` at the start of a part | any number of whole parts: `/a/**/b` matches `/a/b` and `/a/x/y/b` |
+
+`strait config show deploy.toml` prints the value that each key has and where the value comes from: a line of the file, an option such as
+`--set`, the target's table, the preset of `[optimize]`, or the default. Without a file, but with `--target ID`, it prints the defaults
+for a target.
 
 Editors that support JSON schemas can complete and check a configuration with the schema `strait-config-1.schema.json`, which is in the
 same folder as this page.

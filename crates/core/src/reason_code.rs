@@ -1,4 +1,5 @@
-//! The codes of reasons. They are a closed list with a sentence for each code, from which `docs/reasons.md` is made.
+//! The codes of reasons. They are a closed list with a sentence for each code, to which
+//! `crates/explain` adds an example and a remedy.
 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -6,7 +7,7 @@ use std::fmt;
 
 macro_rules! reason_codes {
     ($($group:literal { $($(#[doc = $doc:literal])+ $variant:ident = $word:literal,)* })*) => {
-        /// The code of a [`crate::Reason`]. Codes are for programs, and never change. `docs/reasons.md` lists them.
+        /// The code of a [`crate::Reason`]. Codes are for programs, and never change. `docs/codes.md` explains them.
         ///
         /// A program can match on this type. [`fmt::Display`] writes a code as the word that stands in reports, in the text form
         /// and in IR bytes, and `From<&str>` converts such a word back to the code.
@@ -385,29 +386,6 @@ reason_codes! {
         Undecided = "undecided",
         /// A verb of the row has no exact meaning for this producer and these operations.
         Verb = "verb",
-    }
-}
-
-impl ReasonCode {
-    /// Returns the page that lists every code, in Markdown.
-    pub fn page() -> String {
-        let mut page = String::from(
-            "# Reasons\n\n\
-             <!-- Made from the codes in crates/core/src/reason_code.rs by `cargo xtask bless`; edits here are lost. -->\n\n\
-             Strait gives a reason if a layer stays on the host, if a fusion is not made, if a rule does not rewrite a node\n\
-             that has its pattern, or if a model cannot be read. A reason consists of a sentence for people and a code for\n\
-             programs. This page lists the codes, whose meaning never changes.\n\n\
-             Two kinds of codes are not in the lists below. A code `target-limit-QUANTITY` means that this quantity of an op\n\
-             is outside a limit in the op's row of the target's table ([target-table.md](target-table.md) lists the\n\
-             quantities). The crate of a target can have codes of its own.\n",
-        );
-        for (title, codes) in ReasonCode::GROUPS {
-            page += &format!("\n## {title}\n\n| code | meaning |\n|---|---|\n");
-            for (word, meaning) in *codes {
-                page += &format!("| `{word}` | {} |\n", meaning.trim());
-            }
-        }
-        page
     }
 }
 

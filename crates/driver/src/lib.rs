@@ -9,6 +9,7 @@ pub mod artifact;
 pub mod bench;
 pub mod catalogue;
 pub mod dialect;
+pub mod effective;
 pub mod eval;
 pub mod evaluation;
 pub mod failure;
@@ -29,3 +30,5 @@ pub mod stop;
 mod table;
 pub mod targets;
 pub mod verification;
+
+pub use model::formats;

@@ -11,6 +11,11 @@ use strait_tflite::TfLite;
 /// All formats that can be read. A file that no format recognizes is read as the last format of the list.
 pub(crate) const FORMATS: &[&dyn Format] = &[&TfLite, &TensorFlow, &Onnx];
 
+/// The usual names of the formats that can be read.
+pub fn formats() -> Vec<&'static str> {
+    FORMATS.iter().map(|format| format.name()).collect()
+}
+
 /// Maps and decodes the file at `path`. The file must not change while the model, or a module read from it, is in use.
 pub(crate) fn open(path: &Path) -> Result<Box<dyn Decoded>, ReadError> {
     let bytes = mapped(path).map_err(|source| ReadError::File {

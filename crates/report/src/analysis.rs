@@ -69,6 +69,24 @@ pub struct Share {
     pub note: Option<String>,
 }
 
+strait_document::words! {
+    /// The code of a [`LossReason`] that is not a lint. `crates/explain` has an example and a remedy for each.
+    LossCode {
+        /// At least 0.1 % of the numbers of a tensor lie more than half a step outside of its grid.
+        Saturation = "saturation",
+        /// All channels of the weights share one scale, and the largest is at least 8 times as large as the median.
+        ChannelSpread = "channel-spread",
+        /// All codes of a channel are 0, although its weights are not.
+        DeadChannels = "dead-channels",
+        /// The grid reaches at least 4 times as far as the magnitude that 99.9 % of the numbers do not exceed.
+        Outliers = "outliers",
+        /// The weights alone do 3 dB more harm than the activations alone.
+        Weights = "weights",
+        /// The activations alone do 3 dB more harm than the weights alone.
+        Activations = "activations",
+    }
+}
+
 /// A cause of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -39,8 +39,8 @@ use strait_evaluate::Accuracy;
 pub use crate::grounds::Outside;
 pub use agreed::contradictions;
 pub use analysis::{
-    ANALYSIS_SCHEMA, Analysis, Cause, CostlyLayer, LayerAnalysis, LossReason, MetricPoints, Share, TensorStatistics,
-    TriedRule, WeightStatistics,
+    ANALYSIS_SCHEMA, Analysis, Cause, CostlyLayer, LayerAnalysis, LossCode, LossReason, MetricPoints, Share,
+    TensorStatistics, TriedRule, WeightStatistics,
 };
 pub use build::{Material, build, of_built};
 pub use data::DataReport;
@@ -48,7 +48,7 @@ pub use derived::disagreements;
 pub use evidence::{Counts, EvidenceReport, Ground, claim};
 pub use file_operators::{FileOperators, OnCpu};
 pub use fusions::{FiredReport, Fusions, MergedReport, Miss, RefusedReport, RowReport};
-pub use lints::{Lint, PartLoss, RangeLoss, RequantizedBy, Taken};
+pub use lints::{Lint, LintCode, PartLoss, RangeLoss, RequantizedBy, Taken};
 pub use migrated::{MovedScale, ScalePair};
 pub use nearness::{Distance, FreeIntegers, FromScales};
 pub use optimized::{CandidateError, Optimized, OptimizedLayer, OptimizedRange, OptimizedRanges};

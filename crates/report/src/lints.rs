@@ -8,6 +8,30 @@ use strait_quantize::annotate::{
     UnlikePart,
 };
 
+strait_document::words! {
+    /// The code of a [`Lint`]. `crates/explain` has an example and a remedy for each.
+    LintCode {
+        /// One value takes at least 99 % of a grid, and the others are not all zero.
+        RangeGivenAway = "range-given-away",
+        /// Part of a tensor, or some of its channels, lose three bits or more, because they share a grid with much larger numbers.
+        RangeUnlike = "range-unlike",
+        /// The target has no form for the grid that the range requires, so a coarser one is used.
+        GridCoarser = "grid-coarser",
+        /// A tensor has the grid that one of its readers requires, and the other readers have to use this grid, too.
+        GridImposed = "grid-imposed",
+        /// Weights have a larger scale than their range requires, since otherwise their bias or the scale itself would not fit.
+        ScaleRaised = "scale-raised",
+        /// A range in the configuration is narrower than the range that was seen.
+        RangeClips = "range-clips",
+        /// A range in the configuration is at least four times as wide as the range that was seen.
+        RangeWide = "range-wide",
+        /// A range in the configuration is not used, since other tensors share the grid.
+        RangeOverruled = "range-overruled",
+        /// The target cannot use the grid that the quantized model has for a tensor, so the tensor has another one.
+        GridRequantized = "grid-requantized",
+    }
+}
+
 /// A finding that lowers the accuracy.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -135,9 +159,9 @@ fn names(canonical: &Module, node: NodeId, value: ValueId) -> Option<[&str; 2]> 
     Some([canonical.name(layer), canonical.name(tensor)])
 }
 
-fn lint(code: &str, [layer, tensor]: [&str; 2], text: String) -> Lint {
+fn lint(code: LintCode, [layer, tensor]: [&str; 2], text: String) -> Lint {
     Lint {
-        code: code.to_owned(),
+        code: code.name().to_owned(),
         text,
         layer: layer.to_owned(),
         tensor: tensor.to_owned(),
@@ -168,7 +192,7 @@ fn given_away(canonical: &Module, away: &GivenAway) -> Option<Lint> {
             share: loss.share,
             steps: loss.codes,
         }),
-        ..lint("range-given-away", [layer, tensor], text)
+        ..lint(LintCode::RangeGivenAway, [layer, tensor], text)
     })
 }
 
@@ -220,7 +244,7 @@ fn beside_others(canonical: &Module, found: &UnlikePart) -> Option<Lint> {
     Some(Lint {
         part: Some(PartLoss { channels, steps, bits }),
         readers: if found.leaves { Vec::new() } else { readers },
-        ..lint("range-unlike", [layer, tensor], text)
+        ..lint(LintCode::RangeUnlike, [layer, tensor], text)
     })
 }
 
@@ -237,7 +261,7 @@ fn too_coarse(canonical: &Module, coarser: &Coarser) -> Option<Lint> {
     );
     Some(Lint {
         factor: Some(factor),
-        ..lint("grid-coarser", [layer, tensor], text)
+        ..lint(LintCode::GridCoarser, [layer, tensor], text)
     })
 }
 
@@ -253,7 +277,7 @@ fn too_large(canonical: &Module, raised: &Raised) -> Option<Lint> {
     );
     Some(Lint {
         channel: Some(raised.channel),
-        ..lint("scale-raised", [layer, tensor], text)
+        ..lint(LintCode::ScaleRaised, [layer, tensor], text)
     })
 }
 
@@ -271,7 +295,7 @@ fn imposed(canonical: &Module, found: &Overlapped) -> Option<Lint> {
     );
     Some(Lint {
         readers,
-        ..lint("grid-imposed", [aligned, tensor], text)
+        ..lint(LintCode::GridImposed, [aligned, tensor], text)
     })
 }
 
@@ -281,7 +305,7 @@ fn rule_range(canonical: &Module, found: &RuleRange) -> Option<Lint> {
     let about = format!("the range [{low}, {high}] of layer `{layer}`, tensor `{tensor}`,");
     let (code, text, clipped) = match found.unfitting {
         Unfitting::Clips(share) => (
-            "range-clips",
+            LintCode::RangeClips,
             format!(
                 "{about} clips {:.3} % of what was seen, which is in [{least}, {most}]",
                 100.0 * share
@@ -289,7 +313,7 @@ fn rule_range(canonical: &Module, found: &RuleRange) -> Option<Lint> {
             share,
         ),
         Unfitting::Wide(times) => (
-            "range-wide",
+            LintCode::RangeWide,
             format!(
                 "{about} is {times:.1} times as wide as what was seen, [{least}, {most}], which costs {:.1} bits",
                 times.log2()
@@ -297,7 +321,7 @@ fn rule_range(canonical: &Module, found: &RuleRange) -> Option<Lint> {
             0.0,
         ),
         Unfitting::Overruled([first, last]) => (
-            "range-overruled",
+            LintCode::RangeOverruled,
             format!("{about} is not that of its grid, [{first}, {last}], which others share and have to fit on"),
             0.0,
         ),
@@ -330,7 +354,7 @@ fn other_grid(canonical: &Module, found: &Requantized) -> Option<Lint> {
     );
     Some(Lint {
         requantized: Some(RequantizedBy { steps, snr }),
-        ..lint("grid-requantized", [layer, tensor], text)
+        ..lint(LintCode::GridRequantized, [layer, tensor], text)
     })
 }
 

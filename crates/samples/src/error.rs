@@ -48,15 +48,15 @@ impl Kind {
     /// The error code for this kind. Codes do not change, because programs depend on them.
     pub fn code(self) -> &'static str {
         match self {
-            Kind::File => "D001",
-            Kind::Format => "D002",
-            Kind::Type => "D003",
+            Kind::File => codes::FILE,
+            Kind::Format => codes::FORMAT,
+            Kind::Type => codes::TYPE,
             Kind::Shape => codes::SAMPLE_SHAPE,
             Kind::Count | Kind::Wanted => codes::NO_SAMPLES,
-            Kind::Name => "D007",
+            Kind::Name => codes::NAME,
             Kind::NotFinite => codes::SAMPLE,
-            Kind::Preprocess => "D009",
-            Kind::Label => "D010",
+            Kind::Preprocess => codes::PREPROCESSING,
+            Kind::Label => codes::LABEL,
         }
     }
 }

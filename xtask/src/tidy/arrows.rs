@@ -23,6 +23,7 @@ tensorflow: core mapped import
 tflite: core mapped import
 container: requantize core mapped file-names
 images:
+explain: core document
 samples: core mapped document images
 target: requantize core kernels mapped document file-names
 plugin-interface:
@@ -43,7 +44,7 @@ identify: requantize samples
 conformance: requantize core kernels target execute quantize lower compile identify plugin-host
 driver: requantize mapped document images kernels core import onnx tensorflow tflite container samples target execute \
   evaluate rewrite quantize lower verify compile report artifact config plugin-host
-cli: driver evaluate builtin target container kernels identify conformance plugin-host signals
+cli: driver evaluate explain builtin target container kernels identify conformance plugin-host signals
 strait: mapped document core import onnx tensorflow tflite container target execute quantize report compile artifact \
   plugin-host builtin
 xtask:

@@ -6,7 +6,7 @@ use clap::Args;
 use strait_driver::limits::{self, Limits, Operations};
 
 /// Options about the machine. Results do not depend on them.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct Machine {
     /// Number of threads, at most 256; fewer if the system does not allow more [default: as many as the machine has]
     #[arg(long, value_name = "N", value_parser = threads)]

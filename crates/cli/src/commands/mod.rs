@@ -5,10 +5,13 @@ mod bench;
 mod calibrate;
 mod check;
 mod compile;
+mod config;
 mod eval;
+mod explain;
 mod identify;
 mod init;
 mod inspect;
+mod made;
 mod plugin;
 mod run;
 mod samples;
@@ -17,6 +20,7 @@ mod verify;
 
 use strait_driver::{
     diagnostic::Diagnostic,
+    failure::codes,
     session::{Session, threads},
     stop::Stop,
 };
@@ -45,6 +49,10 @@ pub(crate) fn run(arguments: &Arguments) -> Exit {
         Command::Targets(arguments) => targets::run(arguments),
         Command::Identify(arguments) => identify::run(arguments),
         Command::Plugin(arguments) => plugin::run(&arguments.command),
+        Command::Config(arguments) => config::run(&arguments.command),
+        Command::Explain(arguments) => explain::run(arguments),
+        Command::Completions(arguments) => made::completions(arguments),
+        Command::Man(arguments) => made::man(arguments),
     }
 }
 
@@ -65,7 +73,7 @@ fn context(machine: &Machine) -> Result<Context, Stop> {
     let isa = Isa::available().find(|isa| isa.name() == asked).ok_or_else(|| {
         let names: Vec<&str> = Isa::available().map(Isa::name).collect();
         let message = format!("this machine has no instruction set called `{asked}`");
-        Diagnostic::error("S001", message).help(format!("it has {}", names.join(", ")))
+        Diagnostic::error(codes::INSTRUCTION_SET, message).help(format!("it has {}", names.join(", ")))
     })?;
     Ok(Context::with_isa(isa))
 }

@@ -5,8 +5,11 @@
 mod arguments;
 mod bench;
 mod calibrate;
+mod config_show;
+mod explain;
 mod identify;
 mod inspect;
+mod made;
 mod plugin;
 
 use std::{

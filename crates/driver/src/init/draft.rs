@@ -71,7 +71,9 @@ impl Parts {
                 .map(|input| format!("{}: {}", input.name, input.shown()))
                 .collect(),
             bind: layouts.flatten().flat_map(|layout| layout.bound).collect(),
-            channels: main.and_then(super::model::Input::order).map_or(0, |(_, channels)| channels),
+            channels: main
+                .and_then(super::model::Input::order)
+                .map_or(0, |(_, channels)| channels),
             layout: Layout::default(),
             normalization: None,
             others: Vec::new(),

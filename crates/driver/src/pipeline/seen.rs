@@ -170,7 +170,10 @@ pub fn input_names(loaded: &Loaded) -> Result<Vec<String>, Stop> {
     let mut float = read(loaded)?;
     let main = float.module.main;
     let bodies = float.module.lay_open(main);
-    Ok(inputs::inputs(&float.module, &bodies).into_iter().map(|input| input.name).collect())
+    Ok(inputs::inputs(&float.module, &bodies)
+        .into_iter()
+        .map(|input| input.name)
+        .collect())
 }
 
 /// The outputs of the float model for the first calibration samples, `most` of them or fewer.

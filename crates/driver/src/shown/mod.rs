@@ -4,6 +4,7 @@ mod accuracy;
 mod analysis;
 mod checks;
 mod details;
+mod effective;
 mod fusions;
 mod grouped;
 mod migrated;

@@ -310,7 +310,9 @@ mod tests {
         let (min, max) = elements.iter().fold((0f32, 0f32), |(a, b), x| (a.min(*x), b.max(*x)));
         let (mut whole, mut pieces) = (Histogram::default(), Histogram::default());
         whole.add((&elements, true), min, max);
-        elements.chunks(FEW / 2).for_each(|piece| pieces.add((piece, false), min, max));
+        elements
+            .chunks(FEW / 2)
+            .for_each(|piece| pieces.add((piece, false), min, max));
         assert_eq!(whole, pieces);
         assert_eq!(whole, of(&elements));
     }

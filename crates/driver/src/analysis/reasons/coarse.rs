@@ -5,7 +5,7 @@ use strait_core::{Port, Scheme};
 use strait_requantize::IntType;
 use strait_target::spec::Integer;
 
-use crate::report::LossReason;
+use crate::report::{LossCode, LossReason};
 
 use super::{Facts, reason};
 
@@ -32,10 +32,10 @@ pub(super) fn find(facts: &Facts<'_>) -> Vec<LossReason> {
             Some(wider) => format!("weights.type = \"{wider}\""),
             None => "weights.observer = \"mse\"".to_owned(),
         };
-        reason("weights", text, Some(facts.layer_rule(&words)))
+        reason(LossCode::Weights.name(), text, Some(facts.layer_rule(&words)))
     } else if activations + APART <= weights {
         reason(
-            "activations",
+            LossCode::Activations.name(),
             text("activations", activations, "weights", weights),
             facts.wide_rule(),
         )

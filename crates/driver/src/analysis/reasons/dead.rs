@@ -1,6 +1,6 @@
 //! Dead channels: all codes of a channel are 0, although its weights are not, so what the channel computes is lost.
 
-use crate::report::LossReason;
+use crate::report::{LossCode, LossReason};
 
 use super::{Facts, reason};
 
@@ -13,7 +13,7 @@ pub(super) fn find(facts: &Facts<'_>) -> Vec<LossReason> {
         let toml = weights
             .per_tensor
             .then(|| facts.layer_rule("weights.per = \"channel\""));
-        reason("dead-channels", text, toml)
+        reason(LossCode::DeadChannels.name(), text, toml)
     });
     found.into_iter().collect()
 }

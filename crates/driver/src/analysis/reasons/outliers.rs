@@ -4,7 +4,7 @@
 //! least [`TIMES`], log2(r/m) bits of the codes are only for one number in a thousand. A range that is chosen by the mean
 //! squared error leaves the outliers out if that is better.
 
-use crate::report::LossReason;
+use crate::report::{LossCode, LossReason};
 
 use super::{Facts, reason};
 
@@ -24,7 +24,7 @@ pub(super) fn find(facts: &Facts<'_>) -> Vec<LossReason> {
                 tensor.most
             );
             let toml = facts.tensor_rule(&tensor.tensor, "observer = \"mse\"");
-            reason("outliers", text, toml)
+            reason(LossCode::Outliers.name(), text, toml)
         })
     });
     found.collect()

@@ -1,7 +1,7 @@
 //! Saturation: numbers lie outside of the grid. The smallest and the largest number that was observed give a grid on which
 //! none does.
 
-use crate::report::LossReason;
+use crate::report::{LossCode, LossReason};
 
 use super::{Facts, reason};
 
@@ -18,7 +18,7 @@ pub(super) fn find(facts: &Facts<'_>) -> Vec<LossReason> {
             tensor.tensor
         );
         let toml = facts.tensor_rule(&tensor.tensor, "observer = \"minmax\"");
-        Some(reason("saturation", text, toml))
+        Some(reason(LossCode::Saturation.name(), text, toml))
     });
     found.collect()
 }

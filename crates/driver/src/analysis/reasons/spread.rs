@@ -1,7 +1,7 @@
 //! Channel spread: all channels of the weights share one scale, although their magnitudes differ much. A scale for each
 //! channel fits all of them.
 
-use crate::report::LossReason;
+use crate::report::{LossCode, LossReason};
 
 use super::{Facts, reason};
 
@@ -18,7 +18,7 @@ pub(super) fn find(facts: &Facts<'_>) -> Vec<LossReason> {
             weights.tensor,
             times.log2()
         );
-        Some(reason("channel-spread", text, Some(facts.layer_rule("weights.per = \"channel\""))))
+        Some(reason(LossCode::ChannelSpread.name(), text, Some(facts.layer_rule("weights.per = \"channel\""))))
     });
     found.into_iter().collect()
 }

@@ -20,7 +20,7 @@ pub(crate) use terms::{DERIVED, Quantity, factors_of, position, terms};
 pub(super) use whole::{is_kebab_case, is_semver, is_sha256};
 
 /// The error code by which programs recognize findings about tables. All such findings have this code.
-pub(super) const CODE: &str = "T001";
+pub(super) const CODE: &str = strait_core::codes::TARGET;
 
 /// Checks a table whose keys have the right types.
 ///
