@@ -1,8 +1,7 @@
 //! The instruction set that a kernel runs on, and how a job is run in the version that is compiled for it.
 
-use crate::integer::AffineSum;
 use crate::isa::Isa;
-use crate::simd::{ByteTables, I32s, Job, Scalar, Simd};
+use crate::simd::{AffineWords, ByteTables, I32s, Job, Scalar, Simd};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{with_avx2, with_avx512};
 
@@ -56,13 +55,13 @@ impl Context {
 
     /// Computes the first sums of codes, and returns how many were computed. There are none if this context does not use
     /// AVX-512.
-    pub(crate) fn affine_sums(self, sum: &AffineSum, operands: [&[u8]; 2], out: &mut [u8]) -> usize {
+    pub(crate) fn affine_sums(self, words: &AffineWords, operands: [&[u8]; 2], out: &mut [u8]) -> usize {
         #[cfg(target_arch = "x86_64")]
         if self.isa == Isa::Avx512 {
             // SAFETY: the field `isa` says AVX-512 only if the machine has it.
-            return unsafe { crate::simd::affine_sums(&sum.words(), operands, out) };
+            return unsafe { crate::simd::affine_sums(words, operands, out) };
         }
-        let _ = (sum, operands, out);
+        let _ = (words, operands, out);
         0
     }
 

@@ -2,6 +2,7 @@
 
 #[cfg(target_arch = "x86_64")]
 mod affine;
+mod affine_words;
 mod byte_tables;
 #[cfg_attr(
     not(target_arch = "x86_64"),
@@ -13,10 +14,12 @@ mod intrinsics;
 mod job;
 #[cfg(target_arch = "x86_64")]
 mod permuted;
+mod prefetch;
 
 use crate::isa::Isa;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use affine::affine_sums;
+pub(crate) use affine_words::{AffineWords, LOW_BITS};
 pub(crate) use byte_tables::ByteTables;
 pub(crate) use i32s::I32s;
 pub(crate) use job::Job;
@@ -24,6 +27,7 @@ pub(crate) use job::Job;
 pub(crate) use job::{with_avx2, with_avx512};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use permuted::{permuted, permuted_sums};
+pub(crate) use prefetch::prefetch;
 
 /// An instruction set that a [`Job`] is compiled for.
 pub(crate) trait Simd {
@@ -235,19 +239,6 @@ impl Dots for [i32; 16] {
         }
         sums
     }
-}
-
-/// Brings the cache line at an address into the second-level cache. It does not matter whether the address is readable.
-#[inline(always)]
-pub(crate) fn prefetch<T>(at: *const T) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: SSE is part of x86-64, and the instruction has no effect that a program could see, at any address.
-    unsafe {
-        use std::arch::x86_64::*;
-        _mm_prefetch::<_MM_HINT_T1>(at.cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = at;
 }
 
 /// Interleaves four lines of sixteen bytes. Byte `4·l + j` of the result is byte `l` of line `j`, XOR `flip`.

@@ -10,15 +10,13 @@ use super::{bytes::flip, loops::Loops};
 use crate::context::Context;
 use crate::error::{KernelError, expect_len};
 use crate::parallel::for_each_chunk;
-use crate::simd::{Job, Simd};
+use crate::simd::{AffineWords, Job, LOW_BITS, Simd};
 use strait_requantize::IntType;
 
 /// The largest and the smallest number of bits by which factors are scaled.
 const SCALES: [u32; 2] = [28, 20];
 /// Number of elements that a task computes.
 const PIECE: usize = 1 << 14;
-/// The low part of a number has so many bits. The high part of a factor has at most 15 bits and a sign.
-pub(crate) const LOW_BITS: u32 = 14;
 /// How much the offset is varied if the nearest number does not give all results, in units of 2^−20.
 const NUDGES: [i64; 9] = [0, 1, -1, 2, -2, 4, -4, 8, -8];
 
@@ -168,7 +166,7 @@ impl AffineSum {
         for_each_chunk(out, PIECE, a.len(), |piece, out| {
             let at = piece * PIECE;
             let [a, b] = [a, b].map(|operand| &operand[at..at + out.len()]);
-            let done = cx.affine_sums(self, [a, b], out);
+            let done = cx.affine_sums(&self.words(), [a, b], out);
             let [a, b] = [&a[done..], &b[done..]];
             cx.run(Sums(self, [a, b], &mut out[done..]));
         });
@@ -176,13 +174,9 @@ impl AffineSum {
     }
 
     /// What vectors of words need.
-    #[cfg_attr(
-        not(target_arch = "x86_64"),
-        allow(dead_code, reason = "only kernels for x86-64 read it")
-    )]
-    pub(crate) fn words(&self) -> Words {
+    fn words(&self) -> AffineWords {
         let parts = |[first, second, offset]: [i32; 3]| [first & 0xFFFF | second << 16, offset];
-        Words {
+        AffineWords {
             flips: self.flips,
             high: parts(self.high),
             low: parts(self.low),
@@ -191,22 +185,6 @@ impl AffineSum {
             signed: self.out.min() < 0,
         }
     }
-}
-
-/// The numbers of a sum for vectors of words.
-#[cfg_attr(
-    not(target_arch = "x86_64"),
-    allow(dead_code, reason = "only kernels for x86-64 read it")
-)]
-pub(crate) struct Words {
-    pub(crate) flips: [u8; 2],
-    /// The high parts: the first factor in the low half and the second in the high half, and the offset.
-    pub(crate) high: [i32; 2],
-    /// The low parts.
-    pub(crate) low: [i32; 2],
-    pub(crate) shift: u32,
-    pub(crate) bounds: [u8; 2],
-    pub(crate) signed: bool,
 }
 
 /// A job that computes sums. The compiler vectorises its loop.

@@ -79,8 +79,6 @@ pub(crate) mod tiles;
 
 pub use accumulators::accumulators;
 pub use affine_sum::AffineSum;
-#[cfg(target_arch = "x86_64")]
-pub(crate) use affine_sum::{LOW_BITS, Words};
 pub use batch::{Batch, Codes};
 pub use channels_last::{ChannelsLast, Order, max_pool_last, reorder};
 pub use conv_weights::ConvWeights;

@@ -1,6 +1,6 @@
 //! Sums of codes with factors, as products of words.
 
-use crate::integer::{LOW_BITS, Words};
+use super::{AffineWords, LOW_BITS};
 use std::arch::x86_64::*;
 
 /// Computes the sums of as many whole vectors of 64 codes as there are, and returns their number of codes.
@@ -8,7 +8,7 @@ use std::arch::x86_64::*;
 /// `vpdpwssd` adds two products of words. A factor has more bits than a word, so its high and its low part are multiplied
 /// separately.
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-pub(crate) fn affine_sums(words: &Words, [a, b]: [&[u8]; 2], out: &mut [u8]) -> usize {
+pub(crate) fn affine_sums(words: &AffineWords, [a, b]: [&[u8]; 2], out: &mut [u8]) -> usize {
     let ((first, _), (second, _), (to, _)) = (a.as_chunks::<64>(), b.as_chunks::<64>(), out.as_chunks_mut::<64>());
     let count = first.len().min(second.len()).min(to.len());
     let (flip_a, flip_b) = (splat(words.flips[0]), splat(words.flips[1]));

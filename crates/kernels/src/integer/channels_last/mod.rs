@@ -11,6 +11,7 @@ mod dense;
 mod depthwise;
 #[cfg(target_arch = "x86_64")]
 mod interleaved;
+mod line;
 mod piece;
 mod pool;
 mod reorder;
@@ -18,6 +19,7 @@ mod reorder;
 pub(crate) use dense::Tile as DenseTile;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use interleaved::{End, compute as depthwise_sums};
+pub(crate) use line::Line;
 pub(crate) use piece::Piece;
 pub use pool::max_pool_last;
 pub use reorder::{Order, reorder};
@@ -36,11 +38,6 @@ use strait_requantize::IntType;
 
 /// Number of outputs of a panel, which is the number of lanes of the widest vector of accumulators.
 const PANEL: usize = 16;
-
-/// Sixteen groups of four bytes, aligned so that they lie in one cache line.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
-pub(crate) struct Line([u8; 64]);
 
 /// The weights of a convolution of images whose channels are last. They are packed once, when the plan is made.
 #[derive(Clone, Debug)]
