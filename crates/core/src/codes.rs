@@ -29,6 +29,8 @@ pub const SANITY: &str = "Q002";
 pub const MEMORY: &str = "S002";
 /// A run needs more operations than allowed.
 pub const WORK: &str = "S003";
+/// Results cannot be exchanged with the processes that have the other shares.
+pub const EXCHANGE: &str = "S004";
 /// The target is not registered, or its table, kernels or options are wrong.
 pub const TARGET: &str = "T001";
 /// The target cannot do what the configuration asks for.

@@ -2,6 +2,7 @@
 
 use crate::error::ExchangeError;
 use crate::file::{Head, Incoming, Outgoing};
+use crate::portable::Portable;
 use crate::share::Share;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,9 +14,6 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis(2
 
 /// After this time, the user is told whom the process waits for.
 const WORTH_SAYING: Duration = Duration::from_secs(10);
-
-/// The name of the first step.
-const AGREE: &str = "agree";
 
 /// Follows an exchange and may stop it.
 pub trait Follower: Send + Sync {
@@ -105,14 +103,14 @@ impl<'a> Exchange<'a> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes sure that all shares work on the same. `facts` are names and digests.
+    /// A step at which all shares make sure that they have the same. `facts` are names and digests.
     ///
     /// # Errors
     /// [`ExchangeError::Different`] with the name of the fact that is different in another share, or
     /// [`ExchangeError::Parts`] if there are files of another number of shares.
-    pub fn agree(&self, facts: &[(&str, [u8; 32])]) -> Result<(), ExchangeError> {
+    pub fn agree(&self, name: &str, facts: &[(&str, [u8; 32])]) -> Result<(), ExchangeError> {
         self.same_parts()?;
-        let step = self.step(AGREE, &[]);
+        let step = self.step(name, &[]);
         if step.own()?.is_none() {
             let mut out = step.begin(facts.len())?;
             for (name, digest) in facts {
@@ -139,6 +137,23 @@ impl<'a> Exchange<'a> {
             }
         }
         Ok(())
+    }
+
+    /// A step at which each share delivers one result. Returns the results of all shares, in their order.
+    ///
+    /// # Errors
+    /// If files cannot be exchanged, or belong to another step.
+    pub fn together<R: Portable>(&self, name: &str, own: &R) -> Result<Vec<R>, ExchangeError> {
+        let step = self.step(name, &[]);
+        let (mut out, mut bytes) = (step.begin(1)?, Vec::new());
+        own.write(&mut bytes);
+        out.put(&bytes)?;
+        step.finish(out)?;
+        let read = |file: &Incoming| -> Result<R, ExchangeError> {
+            let records = file.records(1)?;
+            file.read(records.first().copied().unwrap_or_default())
+        };
+        step.all()?.iter().map(read).collect()
     }
 
     /// Refuses a folder with files of another number of shares.

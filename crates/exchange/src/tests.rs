@@ -33,7 +33,9 @@ const RECORDS: [&str; 5] = ["one", "", "three", "four", "five"];
 /// Does the steps of a share: agrees on a fact and trades twice.
 fn run(folder: &Path, (part, parts): (usize, usize), fact: u8) -> Result<Vec<String>, ExchangeError> {
     let exchange = exchange(folder, part, parts);
-    exchange.agree(&[("model", [1; 32]), ("configuration", [fact; 32])])?;
+    exchange.agree("agree", &[("model", [1; 32]), ("configuration", [fact; 32])])?;
+    let shares = exchange.together("shares", &part)?;
+    assert_eq!(shares, (1..=parts).collect::<Vec<_>>());
     let first = traded(&exchange, "first", &RECORDS)?;
     exchange.note(first.concat().as_bytes());
     Ok([first, traded(&exchange, "second", &["x"])?].concat())
@@ -61,7 +63,7 @@ fn every_share_gets_the_results_of_all() {
         // A share that is started again finds all files.
         assert_eq!(run(folder.path(), (parts, parts), 2).unwrap(), expected);
         let left = fs::read_dir(folder.path()).unwrap().count();
-        assert_eq!(left, 3 * parts);
+        assert_eq!(left, 4 * parts);
     }
 }
 
@@ -82,8 +84,9 @@ fn shares_that_are_not_at_the_same_step_are_told() {
     runs(folder.path(), 2);
     let exchange = exchange(folder.path(), 1, 2);
     exchange
-        .agree(&[("model", [1; 32]), ("configuration", [2; 32])])
+        .agree("agree", &[("model", [1; 32]), ("configuration", [2; 32])])
         .unwrap();
+    exchange.together("shares", &1usize).unwrap();
     traded(&exchange, "first", &RECORDS).unwrap();
     // The others have noted another result.
     let error = traded(&exchange, "second", &["x"]).unwrap_err();
@@ -95,7 +98,7 @@ fn a_share_that_does_not_deliver_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let share = Share::new(1, 2).unwrap();
     let exchange = Exchange::new(folder.path(), share, Duration::from_millis(20), Quiet).unwrap();
-    let error = exchange.agree(&[]).unwrap_err();
+    let error = exchange.agree("agree", &[]).unwrap_err();
     assert!(
         error.to_string().starts_with("share 2/2 has delivered nothing"),
         "{error}"
@@ -108,7 +111,7 @@ fn a_share_that_does_not_deliver_is_named() {
         }
     }
     let exchange = Exchange::new(folder.path(), share, Duration::from_secs(20), Stop).unwrap();
-    assert_eq!(exchange.agree(&[]), Err(ExchangeError::Stopped));
+    assert_eq!(exchange.agree("agree", &[]), Err(ExchangeError::Stopped));
 }
 
 #[test]
@@ -127,7 +130,7 @@ fn a_share_that_computes_something_else_than_before_is_an_error() {
 fn a_damaged_file_is_named() {
     let folder = tempfile::tempdir().unwrap();
     runs(folder.path(), 2);
-    let path = folder.path().join("00001-2-of-2");
+    let path = folder.path().join("00002-2-of-2");
     let bytes = fs::read(&path).unwrap();
     for at in (0..bytes.len()).step_by(3) {
         let mut damaged = bytes.clone();

@@ -11,9 +11,11 @@
 
 use crate::error::Error;
 use std::num::NonZeroUsize;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use strait_core::{Graph, Module, Op, ValueId};
-use strait_execute::{Demand, Limits, Plan, PlanOptions, Tensor, TensorView, Threads, Workspace, cost, map_in_order};
+use strait_execute::{
+    Demand, Limits, Pass, Plan, PlanOptions, Tensor, TensorView, Threads, Workspace, cost, map_in_order,
+};
 use strait_quantize::observe::Samples;
 
 /// Some samples, and the outputs of the float model for them.
@@ -21,7 +23,8 @@ pub struct Fidelity<'a> {
     samples: &'a dyn Samples,
     /// The indices of the samples.
     indices: Vec<usize>,
-    outputs: Vec<Vec<Tensor>>,
+    /// The outputs of the float model for the samples of this process, from the first of them on.
+    outputs: (usize, Vec<Vec<Tensor>>),
     measures: Vec<Measure>,
     limits: Limits,
     threads: NonZeroUsize,
@@ -87,14 +90,19 @@ impl<'a> Fidelity<'a> {
         let mut fidelity = Fidelity {
             samples,
             indices: (0..count).map(|at| all[at * all.len() / count]).collect(),
-            outputs: Vec::new(),
+            outputs: (0, Vec::new()),
             measures: (float.main().outputs().iter())
                 .map(|&value| Measure::of(float.main(), value))
                 .collect(),
             limits,
             threads,
         };
-        fidelity.outputs = fidelity.run(float)?;
+        let own = match samples.exchange() {
+            Some(exchange) => exchange.share().range(count),
+            None => 0..count,
+        };
+        let outputs = fidelity.run(float, own.clone())?;
+        fidelity.outputs = (own.start, outputs);
         Ok(fidelity)
     }
 
@@ -108,12 +116,27 @@ impl<'a> Fidelity<'a> {
     /// # Errors
     /// [`Error`].
     pub fn errors(&self, module: &Module) -> Result<Vec<f64>, Error> {
-        let runs = self.run(module)?;
-        Ok(runs
-            .iter()
-            .zip(&self.outputs)
-            .map(|(made, float)| self.error(made, float))
-            .collect())
+        let (plan, threads) = self.plan(module)?;
+        let worker = || Ok(Workspace::new(&plan, &Threads::one()));
+        let (first, outputs) = &self.outputs;
+        let work = |workspace: &mut Workspace, at: usize| {
+            let float = at.checked_sub(*first).and_then(|at| outputs.get(at));
+            let float = float.ok_or_else(|| Error::Defect("the float model did not run on a sample".into()))?;
+            Ok(self.error(&self.made(&plan, workspace, at)?, float))
+        };
+        let pass = Pass {
+            exchange: self.samples.exchange(),
+            name: "compare",
+            count: self.indices.len(),
+            threads,
+        };
+        let mut errors = Vec::with_capacity(self.indices.len());
+        let run = pass.map(worker, work, |_, error| {
+            errors.push(error);
+            Ok(ControlFlow::Continue(()))
+        });
+        run.map_err(Error::of_sample)?;
+        Ok(errors)
     }
 
     /// The error of the outputs for one sample.
@@ -127,22 +150,28 @@ impl<'a> Fidelity<'a> {
         sum / f64::from(count.max(1))
     }
 
-    fn run(&self, module: &Module) -> Result<Vec<Vec<Tensor>>, Error> {
+    fn plan(&self, module: &Module) -> Result<(Plan, NonZeroUsize), Error> {
         let demand = Demand::new(cost(module, module.main)?);
         let threads = self.limits.admit(&demand, self.threads)?;
-        let plan = Plan::new(module, module.main, &PlanOptions::default())?;
+        Ok((Plan::new(module, module.main, &PlanOptions::default())?, threads))
+    }
+
+    /// The outputs for one sample.
+    fn made(&self, plan: &Plan, workspace: &mut Workspace, at: usize) -> Result<Vec<Tensor>, Error> {
+        let index = self.indices[at];
+        let sample = self.samples.sample(index);
+        let sample = sample.map_err(|text| Error::Sample { index, text })?;
+        let views: Vec<TensorView<'_>> = sample.iter().map(Tensor::view).collect();
+        Ok(plan.run(workspace, &views)?)
+    }
+
+    /// The outputs for some of the samples, in their order.
+    fn run(&self, module: &Module, range: Range<usize>) -> Result<Vec<Vec<Tensor>>, Error> {
+        let (plan, threads) = self.plan(module)?;
         let worker = || Ok(Workspace::new(&plan, &Threads::one()));
-        let work = |workspace: &mut Workspace, at: usize| {
-            let index = self.indices[at];
-            let sample = self
-                .samples
-                .sample(index)
-                .map_err(|text| Error::Sample { index, text })?;
-            let views: Vec<TensorView<'_>> = sample.iter().map(Tensor::view).collect();
-            Ok::<_, Error>(plan.run(workspace, &views)?)
-        };
-        let mut outputs = Vec::with_capacity(self.indices.len());
-        let run = map_in_order(self.indices.len(), threads, worker, work, |_, tensors| {
+        let work = |workspace: &mut Workspace, at: usize| self.made(&plan, workspace, range.start + at);
+        let mut outputs = Vec::with_capacity(range.len());
+        let run = map_in_order(range.len(), threads, worker, work, |_, tensors| {
             outputs.push(tensors);
             Ok(ControlFlow::Continue(()))
         });

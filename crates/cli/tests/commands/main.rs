@@ -8,6 +8,7 @@ mod calibrate;
 mod identify;
 mod inspect;
 mod plugin;
+mod shares;
 
 use std::{
     fs,

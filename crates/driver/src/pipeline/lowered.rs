@@ -48,7 +48,7 @@ pub(super) fn foresee(
 /// configuration.
 pub(super) fn lower(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, Stop> {
     let resolved = resolve(job)?;
-    let samples = Adapter(&job.ready.samples);
+    let samples = Adapter::shared(&job.ready.samples, session);
     let task = Task {
         optimise: optimising(job, &samples),
         ..job.task(&resolved, session)
@@ -134,7 +134,7 @@ pub(super) fn build_with(
         return Ok(None);
     }
     let resolved = resolve(&job)?;
-    let samples = Adapter(&job.ready.samples);
+    let samples = Adapter::shared(&job.ready.samples, session);
     let task = Task {
         optimise: optimising(&job, &samples),
         ..job.task(&resolved, session)

@@ -37,7 +37,7 @@ mod switches;
 mod tflite;
 
 pub use analyze::{AnalysisRequest, analyze};
-pub use calibrate::{Calibrated, Shard, calibrate};
+pub use calibrate::{Calibrated, calibrate};
 pub use compile::{Compiled, compile};
 pub use merge::merge;
 pub(crate) use observe::Adapter;
