@@ -4,6 +4,7 @@ use crate::error::ExchangeError;
 use crate::file::{Head, Incoming, Outgoing};
 use crate::portable::Portable;
 use crate::share::Share;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -159,8 +160,9 @@ impl<'a> Exchange<'a> {
     /// Refuses a folder with files of another number of shares.
     fn same_parts(&self) -> Result<(), ExchangeError> {
         let failed = |error| ExchangeError::file(&self.folder, &error);
-        for entry in fs::read_dir(&self.folder).map_err(failed)? {
-            let path = entry.map_err(failed)?.path();
+        let entries = fs::read_dir(&self.folder).map_err(failed)?;
+        let paths: Result<BTreeSet<PathBuf>, _> = entries.map(|entry| Ok(entry?.path())).collect();
+        for path in paths.map_err(failed)? {
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
             let parsed = name.as_deref().and_then(|name| {
                 let (part, parts) = name.split_once('-')?.1.split_once("-of-")?;

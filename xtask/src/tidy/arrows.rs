@@ -45,7 +45,7 @@ conformance: requantize core kernels target execute quantize lower compile ident
 driver: requantize mapped exchange document images kernels core import onnx tensorflow tflite container samples target execute \
   evaluate rewrite quantize lower verify compile report artifact config plugin-host
 cli: driver evaluate builtin target container kernels identify conformance plugin-host signals
-strait: mapped document core import onnx tensorflow tflite container target execute quantize report compile artifact \
+strait: mapped exchange document core import onnx tensorflow tflite container target execute quantize report compile artifact \
   plugin-host builtin
 xtask:
 ";

@@ -10,7 +10,7 @@ use strait_driver::stop::Stop;
 #[derive(Debug, Args)]
 pub(crate) struct Sharing {
     /// Share the work on samples with other processes: this one works on the I-th of N equal parts, counted from 1, and all
-    /// of them have the result of one process [see: docs/deploy/shares.md]
+    /// of them have the result of one process [see: docs/shares.md]
     #[arg(long, value_name = "I/N", value_parser = share, requires = "exchange", visible_alias = "shard")]
     pub(crate) share: Option<Share>,
     /// Folder in which the processes exchange their results: empty at first, and the same for all of them
