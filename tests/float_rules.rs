@@ -90,6 +90,7 @@ fn tried_in(
     let report = pipeline::compile(&loaded, targets::registry([]).unwrap(), &session)?
         .remove(0)
         .report;
+    drop(session);
     Ok((report, phases.0.into_inner().unwrap()))
 }
 

@@ -144,6 +144,7 @@ impl Bench {
         let loaded = config::parse("test.toml", text, self.folder.path(), &[])?;
         let compiled = pipeline::compile(&loaded, targets::registry([]).unwrap(), &session)?.remove(0);
         let opened = Opened::open(&compiled.folder, &targets::registry([]).unwrap())?;
+        drop(session);
         Ok(Made {
             text: print(opened.module(), &PrintOptions::whole()),
             report: compiled.report,

@@ -109,6 +109,7 @@ fn compiled(registry: impl Fn() -> Registry, target: &str, set: &[String]) -> Ou
     files.sort();
     let graphs = ["model.qdq.onnx", "model.tflite"].map(|name| fs::read(compiled.folder.join(name)).ok());
     outcome.insert(Effect::Files, format!("{files:?} {graphs:?}"));
+    drop(session);
     outcome.insert(Effect::Warning, warnings.0.into_inner().unwrap());
     outcome
 }

@@ -58,6 +58,8 @@ Usage: cargo xtask oracles [--optional] [--forms] [--document]
   --devices      only the TFLite files that we write, handed to TFLite Micro and to Vela, Arm's compiler for Ethos-U: a few of the
                  real models; with --all, all of them, and a file for each side of each constraint
   --deploy       only the commands and programs of the pages in docs/deploy
+  --shares       only the shares of one compilation in examples/kubernetes and examples/ray; what needs a package that is not
+                 there (kubernetes-validate, ray) is skipped
   --models       with --written, no graphs
   --bless        add those that pass to tests/onnx/passing.txt
   --refused      say of each that is not read why
@@ -82,6 +84,7 @@ fn compare(arguments: &[String]) -> Outcome {
         Some(("--written", rest)) => return written(&python::interpreter()?, rest),
         Some(("--devices", rest)) => return devices(&python::interpreter()?, rest),
         Some(("--deploy", [])) => return deploy_pages(&python::interpreter()?),
+        Some(("--shares", [])) => return shares(&python::interpreter()?),
         Some(("--operators", rest)) => return operator_files(&python::interpreter()?, rest),
         Some(("--qdq", rest)) => return qdq_files(&python::interpreter()?, rest, true),
         _ => {}
@@ -120,6 +123,7 @@ fn compare(arguments: &[String]) -> Outcome {
     written(&python, &["--models".into()])?;
     devices(&python, &[])?;
     deploy_pages(&python)?;
+    shares(&python)?;
     operator_files(&python, &[])?;
     process::run(&mut onnx_files(&python)?)?;
     qdq_files(&python, &[], false)?;
@@ -331,6 +335,13 @@ fn devices(interpreter: &Path, arguments: &[String]) -> Outcome {
 /// Runs the commands and programs of the pages in `docs/deploy`.
 fn deploy_pages(interpreter: &Path) -> Outcome {
     let mut script = python::script(interpreter, "deploy_pages.py");
+    script.arg("--strait").arg(workspace::build_strait("release")?);
+    process::run(script.arg("--repository").arg(workspace::root()))
+}
+
+/// Runs what `examples/kubernetes` and `examples/ray` would run on several machines.
+fn shares(interpreter: &Path) -> Outcome {
+    let mut script = python::script(interpreter, "shares.py");
     script.arg("--strait").arg(workspace::build_strait("release")?);
     process::run(script.arg("--repository").arg(workspace::root()))
 }

@@ -10,6 +10,7 @@ mod init;
 mod machine;
 mod made;
 mod plugin;
+mod sharing;
 
 use std::{
     num::NonZeroU32,
@@ -17,7 +18,7 @@ use std::{
 };
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind};
-use strait_driver::{artifact::Kernels, config::Override, pipeline::Shard, verification::Digest};
+use strait_driver::{artifact::Kernels, config::Override, session::Share, verification::Digest};
 use strait_identify::Tolerance;
 
 pub(crate) use analyze::Analyze;
@@ -30,6 +31,7 @@ pub(crate) use init::Init;
 pub(crate) use machine::Machine;
 pub(crate) use made::{Completions, Man};
 pub(crate) use plugin::{Check, Language, Lock, New, Plugin, PluginCommand};
+pub(crate) use sharing::Sharing;
 
 /// Turns a trained float model and a handful of samples into an integer model for one chip.
 ///
@@ -155,7 +157,8 @@ impl Instead {
 Examples:
   strait compile configs/sima.toml
   strait compile deploy.toml --target generic-int8 --out build/try --set calibration.samples=64
-  strait compile --model model.onnx --calibration calib.npy --target generic-int8 --out build/generic-int8")]
+  strait compile --model model.onnx --calibration calib.npy --target generic-int8 --out build/generic-int8
+  strait compile deploy.toml --share 2/4 --exchange /shared/job-17")]
 pub(crate) struct Compile {
     /// The configuration; not needed with --model, --target, --out and --calibration, or without --calibration if the
     /// model is already quantized
@@ -184,6 +187,8 @@ pub(crate) struct Compile {
     /// Print one JSON object: the phases with their costs, and the artifacts with their reports
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) sharing: Sharing,
     #[command(flatten)]
     pub(crate) machine: Machine,
 }
@@ -238,8 +243,15 @@ pub(crate) struct Calibrate {
     #[arg(value_name = "CONFIG", required = true)]
     pub(crate) file: Option<PathBuf>,
     /// Observe only this part of the samples: the I-th of N equal parts, counted from 1
-    #[arg(long, value_name = "I/N", value_parser = shard)]
-    pub(crate) shard: Option<Shard>,
+    #[arg(long, value_name = "I/N", value_parser = sharing::share, visible_alias = "share")]
+    pub(crate) shard: Option<Share>,
+    /// Observe all samples together with the processes that have the other parts, which exchange their statistics in this
+    /// folder: empty at first, and the same for all of them
+    #[arg(long, value_name = "DIR", requires = "shard")]
+    pub(crate) exchange: Option<PathBuf>,
+    /// Give up if another process has delivered nothing for so many seconds
+    #[arg(long, value_name = "SECONDS", default_value = "3600", requires = "exchange")]
+    pub(crate) wait: u64,
     /// Write to this file, or to this folder under a name made from the model and the samples [default: the cache of
     /// the configuration]
     #[arg(long, value_name = "FILE|DIR")]
@@ -276,18 +288,6 @@ pub(crate) struct Merge {
     /// Print one JSON object: the phases with their costs, and the file
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-/// Parses a share of the samples, such as `2/8`.
-fn shard(text: &str) -> Result<Shard, String> {
-    let wrong = || "a share is I/N, as 2/8 for the second of eight".to_owned();
-    let (part, parts) = text.split_once('/').ok_or_else(wrong)?;
-    let number = |text: &str| text.parse::<u64>().map_err(|_| wrong());
-    let (part, parts) = (number(part)?, number(parts)?);
-    Shard::new(part, parts).ok_or_else(|| match parts {
-        0 => wrong(),
-        parts => format!("there is no share {part} of {parts}; they are counted from 1/{parts} to {parts}/{parts}"),
-    })
 }
 
 /// Write what the network sees: the samples after preprocessing
@@ -473,22 +473,6 @@ pub(crate) struct Identify {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn shares_are_counted_from_one() {
-        assert_eq!(shard("2/8"), Shard::new(2, 8).ok_or_else(String::new));
-        for (text, expected) in [
-            ("9/8", "there is no share 9 of 8; they are counted from 1/8 to 8/8"),
-            ("0/8", "there is no share 0 of 8"),
-            ("1/0", "a share is I/N"),
-            ("2", "a share is I/N"),
-            ("-1/2", "a share is I/N"),
-            ("a/b", "a share is I/N"),
-        ] {
-            let error = shard(text).unwrap_err();
-            assert!(error.starts_with(expected), "{text}: {error}");
-        }
-    }
 
     #[test]
     fn the_command_line_is_well_formed_and_every_command_has_an_example() {

@@ -98,6 +98,8 @@ codes! {
     MEMORY = "S002";
     /// A run needs more operations than allowed.
     WORK = "S003";
+    /// Results cannot be exchanged with the processes that have the other shares.
+    EXCHANGE = "S004";
     /// A defect in Strait.
     DEFECT = "S999";
 }

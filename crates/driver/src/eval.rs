@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use strait_container::{Digest, sha256};
 use strait_core::{Module, Switches};
 use strait_document::KeyPath;
 use strait_evaluate::{Accuracy, Metric};
@@ -194,6 +195,12 @@ fn measured(
     for command in judges.iter().filter_map(|judge| judge.command.as_ref()) {
         command.allowed(session)?;
     }
+    agree(
+        opened,
+        (&samples, &wanted, request.labels),
+        float.as_ref().map(|(_, canonical, _)| canonical),
+        session,
+    )?;
     let options = session.means().options;
     let float = float.as_ref().map(|(file, canonical, bodies)| {
         let same = pipeline::inputs::inputs(canonical, bodies)
@@ -241,6 +248,32 @@ fn measured(
         accuracy,
         flips: flips.transpose()?,
     })
+}
+
+/// If several processes share the work, makes sure that all of them work on the same.
+fn agree(
+    opened: &Opened,
+    (samples, metrics, labels): (&Samples, &[(KeyPath, MetricTable)], Option<&Path>),
+    float: Option<&Module>,
+    session: &Session<'_>,
+) -> Result<(), Stop> {
+    if session.exchange().is_none() {
+        return Ok(());
+    }
+    let metrics: Vec<String> = metrics.iter().map(|(_, table)| format!("{table:?}")).collect();
+    let wanted = format!(
+        "{} labels={} float={}",
+        metrics.join(" "),
+        labels.is_some(),
+        float.is_some()
+    );
+    let digest = session.phase("digest", None, |_| Ok(samples.digest().map_err(failure::data)?))?;
+    let facts = [
+        ("artifact".to_owned(), opened.artifact.manifest().digest()),
+        ("set of samples".to_owned(), Digest(digest)),
+        ("list of metrics".to_owned(), sha256(wanted.as_bytes())),
+    ];
+    session.agree("agree", &facts)
 }
 
 /// Reads the float model with the same settings with which the artifact's model was read.

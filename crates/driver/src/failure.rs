@@ -293,6 +293,9 @@ impl From<ExecuteError> for Stop {
         match (error.defect(), error.code()) {
             (Some(text), _) => Stop::Defect(text.to_owned()),
             (None, codes::TARGET) => of_target(error.to_string()).into(),
+            (None, code) if let ExecuteError::Exchange(error) = &error => {
+                Diagnostic::error(code, error.to_string()).help(error.help()).into()
+            }
             (None, code) => Diagnostic::error(code, format!("the model cannot be run: {error}")).into(),
         }
     }

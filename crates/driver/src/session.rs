@@ -4,13 +4,16 @@
 use std::{
     num::NonZeroUsize,
     ops::ControlFlow,
+    path::Path,
     sync::{Mutex, MutexGuard, PoisonError},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use serde::Serialize;
 use strait_compile::{CompileError, Means, Watch};
-use strait_execute::{MOST_THREADS, PlanOptions, Threads};
+use strait_container::{Digest, sha256};
+use strait_exchange::{Exchange, ExchangeError, Follower};
+use strait_execute::{ExecuteError, MOST_THREADS, PlanOptions, Threads};
 use strait_kernels::Context;
 
 use crate::{
@@ -19,6 +22,8 @@ use crate::{
     stop::Stop,
     table,
 };
+
+pub use strait_exchange::Share;
 
 /// If all samples together need more operations than this, the user is told how many they need.
 const WORTH_SAYING: u64 = 10_000_000_000_000;
@@ -81,8 +86,26 @@ pub struct Session<'a> {
     pub limits: Limits,
     /// True if commands that a configuration names may be run.
     pub commands: bool,
+    exchange: Option<Exchange<'a>>,
     progress: &'a dyn Progress,
     phases: Mutex<Phases>,
+}
+
+/// Shows an exchange as progress.
+struct Follows<'a>(&'a dyn Progress);
+
+impl Follower for Follows<'_> {
+    fn advance(&self, done: usize) {
+        self.0.advance(done);
+    }
+
+    fn say(&self, text: &str) {
+        self.0.say(text);
+    }
+
+    fn interrupted(&self) -> bool {
+        self.0.interrupted()
+    }
 }
 
 /// The phases that are running, each inside the one before it, and the phases that are over.
@@ -119,6 +142,7 @@ impl<'a> Session<'a> {
             context,
             limits: limits::of_machine(),
             commands: false,
+            exchange: None,
             progress,
             phases: Mutex::default(),
         }
@@ -134,6 +158,40 @@ impl<'a> Session<'a> {
     #[must_use]
     pub fn with_commands(self, commands: bool) -> Session<'a> {
         Session { commands, ..self }
+    }
+
+    /// Shares the work on samples with other processes, each of which has another share of them. They exchange their results
+    /// through files in `folder`. `patience` is how long this process waits for another one that delivers nothing.
+    ///
+    /// # Errors
+    /// If the folder cannot be made.
+    pub fn with_share(self, share: Share, folder: &Path, patience: Duration) -> Result<Session<'a>, Stop> {
+        let exchange = Exchange::new(folder, share, patience, Follows(self.progress));
+        let exchange = exchange.map_err(ExecuteError::from)?;
+        Ok(Session {
+            exchange: Some(exchange),
+            ..self
+        })
+    }
+
+    /// The exchange with the processes that have the other shares of the samples.
+    pub(crate) fn exchange(&self) -> Option<&Exchange<'_>> {
+        self.exchange.as_ref()
+    }
+
+    /// Makes sure that the processes that have the other shares have the same. `facts` are names and digests.
+    ///
+    /// # Errors
+    /// If they do not, or deliver nothing.
+    pub(crate) fn agree(&self, step: &str, facts: &[(String, Digest)]) -> Result<(), Stop> {
+        let Some(exchange) = &self.exchange else { return Ok(()) };
+        let version = sha256(env!("CARGO_PKG_VERSION").as_bytes());
+        let mut all = vec![("version of Strait", version.0)];
+        all.extend(facts.iter().map(|(name, digest)| (name.as_str(), digest.0)));
+        self.phase(step, None, |_| match exchange.agree(step, &all) {
+            Err(ExchangeError::Stopped) => Err(Stop::Interrupted),
+            agreed => Ok(agreed.map_err(ExecuteError::from)?),
+        })
     }
 
     /// Runs `work` as a phase with `total` steps. `work` gets a function, which it calls to tell how many steps are

@@ -49,7 +49,7 @@ pub fn verify(
         [] => None,
         data => Some(given_samples(data, &artifact::inputs(&opened)?)?.0),
     };
-    let adapter = samples.as_ref().map(Adapter);
+    let adapter = samples.as_ref().map(Adapter::alone);
     let on = strait_artifact::RunSamples {
         random: request.samples,
         seed: request.seed,

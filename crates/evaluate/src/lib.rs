@@ -21,6 +21,8 @@ mod meter;
 pub mod metrics;
 #[cfg(feature = "metrics")]
 mod parts;
+#[cfg(feature = "metrics")]
+mod portable;
 mod proportion;
 mod quantiles;
 mod resample;

@@ -1,6 +1,7 @@
 //! Errors of planning and running a graph.
 
 use strait_core::{Graph, Module, NodeId, TensorError, codes};
+use strait_exchange::ExchangeError;
 use strait_kernels::KernelError;
 use strait_requantize::{FormError, OutsideDomain};
 
@@ -60,6 +61,9 @@ pub enum ExecuteError {
     /// The machine cannot start threads.
     #[error("threads cannot be started: {0}")]
     Threads(String),
+    /// Results cannot be exchanged with other processes.
+    #[error(transparent)]
+    Exchange(#[from] ExchangeError),
     /// A bug in Strait.
     #[error("defect in Strait: {0}")]
     Ours(String),
@@ -73,6 +77,7 @@ impl ExecuteError {
                 source: StepError::Target(_) | StepError::Kernel(KernelError::Tile(_)),
                 ..
             } => codes::TARGET,
+            ExecuteError::Exchange(_) => codes::EXCHANGE,
             _ => codes::RUN,
         }
     }

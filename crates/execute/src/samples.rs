@@ -19,7 +19,7 @@ pub enum SampleError<E> {
         /// The error that the work or the sink returned.
         source: E,
     },
-    /// The worker of a thread could not be made.
+    /// The worker of a thread could not be made, or results could not be exchanged with other processes.
     #[error(transparent)]
     Worker(ExecuteError),
     /// The sink asked to stop.

@@ -2,6 +2,7 @@
 
 use std::io;
 use strait_core::TensorError;
+use strait_exchange::ExchangeError;
 use strait_execute::{Excess, ExecuteError, SampleError};
 use strait_lower::LowerError;
 
@@ -34,6 +35,13 @@ pub enum Error {
 }
 
 impl Error {
+    pub(crate) fn of_exchange(error: ExchangeError) -> Error {
+        match error {
+            ExchangeError::Stopped => Error::Stopped,
+            error => Error::Execute(error.into()),
+        }
+    }
+
     pub(crate) fn of_sample(error: SampleError<Error>) -> Error {
         match error {
             SampleError::Sample { source, .. } => source,

@@ -14,9 +14,11 @@
 
 use crate::error::Error;
 use std::num::NonZeroUsize;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use strait_core::{Graph, Module, Op, ValueId};
-use strait_execute::{Demand, Limits, Plan, PlanOptions, Tensor, TensorView, Threads, Workspace, cost, map_in_order};
+use strait_execute::{
+    Demand, Limits, Pass, Plan, PlanOptions, Tensor, TensorView, Threads, Workspace, cost, map_in_order,
+};
 use strait_quantize::observe::Samples;
 
 /// Some samples, and the outputs of the float model for them.
@@ -24,7 +26,8 @@ pub struct Fidelity<'a> {
     samples: &'a dyn Samples,
     /// The indices of the samples.
     indices: Vec<usize>,
-    outputs: Vec<Vec<Tensor>>,
+    /// The outputs of the float model for the samples of this process, from the first of them on.
+    outputs: (usize, Vec<Vec<Tensor>>),
     measures: Vec<Measure>,
     limits: Limits,
     threads: NonZeroUsize,
@@ -43,8 +46,7 @@ enum Measure {
 /// The columns of an output: its elements at the same place along an axis.
 #[derive(Clone, Debug, PartialEq)]
 struct Columns {
-    /// The product of the extents behind the axis.
-    inner: usize,
+    axis: usize,
     /// The mean of the squared elements of each column.
     power: Vec<f64>,
 }
@@ -56,32 +58,43 @@ const UNEQUAL: f64 = 10.0;
 /// An axis with more places has no columns.
 const MOST_COLUMNS: usize = 1024;
 
-impl Columns {
-    /// Finds the axis along which the powers of the columns differ most. `None` if they do not differ much along any axis, or if
-    /// the outputs have fewer than three axes: those of a classifier are comparable.
-    fn find<'t>(outputs: impl Iterator<Item = &'t Tensor> + Clone) -> Option<Columns> {
-        let shape = outputs.clone().next()?.shape();
-        let is_same = outputs.clone().all(|output| output.shape() == shape);
-        if shape.len() < 3 || !is_same {
-            return None;
+/// For each axis, the mean of the squared elements of each column. An axis that has no columns has none here: the first one, and
+/// all of an output with fewer than three axes, since the numbers of a classifier are comparable.
+type Powers = Vec<Vec<f64>>;
+
+/// The powers in the output for one sample.
+fn powers(output: &Tensor) -> Powers {
+    let (shape, elements) = (output.shape(), output.values::<f32>().unwrap_or_default());
+    let powers = |axis: usize| {
+        let columns = shape[axis];
+        if axis == 0 || shape.len() < 3 || !(2..=MOST_COLUMNS).contains(&columns) || elements.is_empty() {
+            return Vec::new();
         }
-        let axes = (1..shape.len()).filter(|&axis| (2..=MOST_COLUMNS).contains(&shape[axis]));
-        let found = axes.filter_map(|axis| {
-            let inner: usize = shape[axis + 1..].iter().product();
-            let mut power = vec![0.0; shape[axis]];
-            let mut count = 0usize;
-            for output in outputs.clone() {
-                let elements = output.values::<f32>().ok()?;
-                count += elements.len() / power.len();
-                for (at, &element) in elements.iter().enumerate() {
-                    power[at / inner.max(1) % shape[axis]] += f64::from(element) * f64::from(element);
-                }
-            }
-            power.iter_mut().for_each(|power| *power /= count.max(1) as f64);
+        let mut power = vec![0.0; columns];
+        for (at, &element) in elements.iter().enumerate() {
+            power[column(shape, axis, at)] += f64::from(element) * f64::from(element);
+        }
+        let each = (elements.len() / columns) as f64;
+        power.iter_mut().for_each(|power| *power /= each);
+        power
+    };
+    (0..shape.len()).map(powers).collect()
+}
+
+/// The place along an axis of the element with this index.
+fn column(shape: &[usize], axis: usize, at: usize) -> usize {
+    let inner: usize = shape[axis + 1..].iter().product();
+    at / inner.max(1) % shape[axis].max(1)
+}
+
+impl Columns {
+    /// Takes the axis along which the powers of the columns differ most. `None` if they do not differ much along any axis.
+    fn of(powers: Powers) -> Option<Columns> {
+        let found = powers.into_iter().enumerate().filter_map(|(axis, power)| {
             let mean = mean(&power);
             let logarithms: Vec<f64> = power.iter().map(|power| libm::log(power.max(1e-12 * mean))).collect();
             let ratio = mean / libm::exp(self::mean(&logarithms));
-            (ratio > UNEQUAL).then_some((ratio, Columns { inner, power }))
+            (ratio > UNEQUAL).then_some((ratio, Columns { axis, power }))
         });
         let largest = found.reduce(|best, next| if next.0 > best.0 { next } else { best });
         largest.map(|(_, columns)| columns)
@@ -89,12 +102,15 @@ impl Columns {
 
     /// The mean over the columns of Σ (difference)² / Σ (float element)², in which the power of a column is that in all samples.
     /// Columns that are always 0 do not count.
-    fn error(&self, made: &[f32], float: &[f32]) -> Option<f64> {
+    fn error(&self, made: &[f32], float: &[f32], shape: &[usize]) -> Option<f64> {
         let count = self.power.len();
+        if shape.get(self.axis) != Some(&count) {
+            return None;
+        }
         let mut noise = vec![0.0; count];
         for (at, (&made, &float)) in made.iter().zip(float).enumerate() {
             let difference = f64::from(made) - f64::from(float);
-            noise[at / self.inner.max(1) % count] += difference * difference;
+            noise[column(shape, self.axis, at)] += difference * difference;
         }
         let each = (float.len() / count).max(1) as f64;
         let errors = noise.iter().zip(&self.power).filter(|(_, power)| **power > 0.0);
@@ -122,9 +138,9 @@ impl Measure {
     }
 
     /// The error of one output, from 0 to 1. `None` if there is nothing to compare.
-    fn error(&self, made: &[f32], float: &[f32]) -> Option<f64> {
+    fn error(&self, made: &[f32], float: &[f32], shape: &[usize]) -> Option<f64> {
         if let Measure::Columns(columns) = self {
-            return columns.error(made, float);
+            return columns.error(made, float, shape);
         }
         let (mut noise, mut power) = (0.0, 0.0);
         for (&made, &float) in made.iter().zip(float) {
@@ -160,18 +176,23 @@ impl<'a> Fidelity<'a> {
         let mut fidelity = Fidelity {
             samples,
             indices: (0..count).map(|at| all[at * all.len() / count]).collect(),
-            outputs: Vec::new(),
+            outputs: (0, Vec::new()),
             measures: (float.main().outputs().iter())
                 .map(|&value| Measure::of(float.main(), value))
                 .collect(),
             limits,
             threads,
         };
-        fidelity.outputs = fidelity.run(float)?;
-        for (at, measure) in fidelity.measures.iter_mut().enumerate() {
-            let outputs = fidelity.outputs.iter().filter_map(|outputs| outputs.get(at));
+        let own = match samples.exchange() {
+            Some(exchange) => exchange.share().range(count),
+            None => 0..count,
+        };
+        let outputs = fidelity.run(float, own.clone())?;
+        fidelity.outputs = (own.start, outputs);
+        let powers = fidelity.powers()?;
+        for (measure, powers) in fidelity.measures.iter_mut().zip(powers) {
             if *measure == Measure::Difference
-                && let Some(columns) = Columns::find(outputs)
+                && let Some(columns) = Columns::of(powers)
             {
                 *measure = Measure::Columns(columns);
             }
@@ -189,41 +210,103 @@ impl<'a> Fidelity<'a> {
     /// # Errors
     /// [`Error`].
     pub fn errors(&self, module: &Module) -> Result<Vec<f64>, Error> {
-        let runs = self.run(module)?;
-        Ok(runs
-            .iter()
-            .zip(&self.outputs)
-            .map(|(made, float)| self.error(made, float))
-            .collect())
+        let (plan, threads) = self.plan(module)?;
+        let worker = || Ok(Workspace::new(&plan, &Threads::one()));
+        let (first, outputs) = &self.outputs;
+        let work = |workspace: &mut Workspace, at: usize| {
+            let float = at.checked_sub(*first).and_then(|at| outputs.get(at));
+            let float = float.ok_or_else(|| Error::Defect("the float model did not run on a sample".into()))?;
+            Ok(self.error(&self.made(&plan, workspace, at)?, float))
+        };
+        let pass = Pass {
+            exchange: self.samples.exchange(),
+            name: "compare",
+            count: self.indices.len(),
+            threads,
+        };
+        let mut errors = Vec::with_capacity(self.indices.len());
+        let run = pass.map(worker, work, |_, error| {
+            errors.push(error);
+            Ok(ControlFlow::Continue(()))
+        });
+        run.map_err(Error::of_sample)?;
+        Ok(errors)
+    }
+
+    /// The mean over all samples of the powers of each output. An output whose shape is not the same for all samples has none.
+    fn powers(&self) -> Result<Vec<Powers>, Error> {
+        let (first, outputs) = &self.outputs;
+        let work = |(): &mut (), at: usize| {
+            let float = at.checked_sub(*first).and_then(|at| outputs.get(at));
+            let float = float.ok_or_else(|| Error::Defect("the float model did not run on a sample".into()))?;
+            Ok(float.iter().map(powers).collect::<Vec<Powers>>())
+        };
+        let pass = Pass {
+            exchange: self.samples.exchange(),
+            name: "powers",
+            count: self.indices.len(),
+            threads: self.threads,
+        };
+        let mut sums: Vec<Powers> = Vec::new();
+        let run = pass.map(
+            || Ok(()),
+            work,
+            |at, own: Vec<Powers>| {
+                if at == 0 {
+                    sums = own;
+                    return Ok(ControlFlow::Continue(()));
+                }
+                for (sum, own) in sums.iter_mut().zip(own) {
+                    let lengths = |powers: &Powers| powers.iter().map(Vec::len).collect::<Vec<_>>();
+                    if lengths(sum) != lengths(&own) {
+                        sum.clear();
+                    }
+                    let places = sum.iter_mut().flatten().zip(own.iter().flatten());
+                    places.for_each(|(sum, own)| *sum += own);
+                }
+                Ok(ControlFlow::Continue(()))
+            },
+        );
+        run.map_err(Error::of_sample)?;
+        let count = self.indices.len().max(1) as f64;
+        sums.iter_mut().flatten().flatten().for_each(|sum| *sum /= count);
+        Ok(sums)
     }
 
     /// The error of the outputs for one sample.
     fn error(&self, made: &[Tensor], float: &[Tensor]) -> f64 {
         let outputs = made.iter().zip(float).zip(&self.measures);
         let errors = outputs.filter_map(|((made, float), measure)| {
+            let shape = float.shape();
             let (made, float) = (made.values::<f32>().ok()?, float.values::<f32>().ok()?);
-            measure.error(made, float)
+            measure.error(made, float, shape)
         });
         let (sum, count) = errors.fold((0.0, 0u32), |(sum, count), error| (sum + error, count + 1));
         sum / f64::from(count.max(1))
     }
 
-    fn run(&self, module: &Module) -> Result<Vec<Vec<Tensor>>, Error> {
+    fn plan(&self, module: &Module) -> Result<(Plan, NonZeroUsize), Error> {
         let demand = Demand::new(cost(module, module.main)?);
         let threads = self.limits.admit(&demand, self.threads)?;
-        let plan = Plan::new(module, module.main, &PlanOptions::default())?;
+        Ok((Plan::new(module, module.main, &PlanOptions::default())?, threads))
+    }
+
+    /// The outputs for one sample.
+    fn made(&self, plan: &Plan, workspace: &mut Workspace, at: usize) -> Result<Vec<Tensor>, Error> {
+        let index = self.indices[at];
+        let sample = self.samples.sample(index);
+        let sample = sample.map_err(|text| Error::Sample { index, text })?;
+        let views: Vec<TensorView<'_>> = sample.iter().map(Tensor::view).collect();
+        Ok(plan.run(workspace, &views)?)
+    }
+
+    /// The outputs for some of the samples, in their order.
+    fn run(&self, module: &Module, range: Range<usize>) -> Result<Vec<Vec<Tensor>>, Error> {
+        let (plan, threads) = self.plan(module)?;
         let worker = || Ok(Workspace::new(&plan, &Threads::one()));
-        let work = |workspace: &mut Workspace, at: usize| {
-            let index = self.indices[at];
-            let sample = self
-                .samples
-                .sample(index)
-                .map_err(|text| Error::Sample { index, text })?;
-            let views: Vec<TensorView<'_>> = sample.iter().map(Tensor::view).collect();
-            Ok::<_, Error>(plan.run(workspace, &views)?)
-        };
-        let mut outputs = Vec::with_capacity(self.indices.len());
-        let run = map_in_order(self.indices.len(), threads, worker, work, |_, tensors| {
+        let work = |workspace: &mut Workspace, at: usize| self.made(&plan, workspace, range.start + at);
+        let mut outputs = Vec::with_capacity(range.len());
+        let run = map_in_order(range.len(), threads, worker, work, |_, tensors| {
             outputs.push(tensors);
             Ok(ControlFlow::Continue(()))
         });
@@ -284,9 +367,9 @@ mod tests {
     fn columns_of_small_numbers_count_as_much_as_those_of_large_ones() {
         let output = |x: [f32; 6]| Tensor::from_values(&[1, 3, 2], &x).unwrap();
         let float = output([100.0, 0.1, -90.0, 0.0, 80.0, 0.2]);
-        let columns = Columns::find([&float].into_iter()).unwrap();
-        assert_eq!((columns.inner, columns.power.len()), (1, 2));
-        let error = |made: [f32; 6]| columns.error(&made, float.values().unwrap()).unwrap();
+        let columns = Columns::of(powers(&float)).unwrap();
+        assert_eq!((columns.axis, columns.power.len()), (2, 2));
+        let error = |made: [f32; 6]| columns.error(&made, float.values().unwrap(), float.shape()).unwrap();
         assert_eq!(error([100.0, 0.1, -90.0, 0.0, 80.0, 0.2]), 0.0);
         // All small numbers are lost, and half of the output with them.
         assert!((error([100.0, 0.0, -90.0, 0.0, 80.0, 0.0]) - 0.5).abs() < 1e-6);
@@ -294,14 +377,14 @@ mod tests {
         // A column cannot be worse than lost.
         assert!((error([100.0, 9.0, -90.0, 9.0, 80.0, 9.0]) - 0.5).abs() < 1e-6);
         let plain = output([1.0, 0.5, -0.9, 0.4, 0.8, 0.2]);
-        assert_eq!(Columns::find([&plain].into_iter()), None);
+        assert_eq!(Columns::of(powers(&plain)), None);
         let classes = Tensor::from_values(&[1, 2], &[100.0f32, 0.1]).unwrap();
-        assert_eq!(Columns::find([&classes].into_iter()), None);
+        assert_eq!(Columns::of(powers(&classes)), None);
     }
 
     #[test]
     fn distributions_are_compared_by_their_divergence() {
-        let error = |made: &[f32]| Measure::Divergence.error(made, &[0.5, 0.5, 0.0, 0.0]).unwrap();
+        let error = |made: &[f32]| Measure::Divergence.error(made, &[0.5, 0.5, 0.0, 0.0], &[1, 4]).unwrap();
         assert_eq!(error(&[0.5, 0.5, 0.0, 0.0]), 0.0);
         assert!((error(&[0.0, 0.0, 0.5, 0.5]) - 1.0).abs() < 1e-12);
         // p = (0.5, 0.5), q = (1, 0): (0.5·ln(2/3) + 0.5·ln 2 + ln(4/3)) / (2·ln 2).

@@ -1,5 +1,7 @@
 //! Observe: runs the float graph once over the calibration data. The statistics do not depend on any target.
 
+mod shared;
+
 use crate::requests::{Requests, softmax_axes};
 use crate::statistics::{self, Channels, Coverage, Kind, Leaders, Observation, Record, Statistics};
 use std::collections::BTreeSet;
@@ -8,6 +10,7 @@ use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use strait_core::shape::element_count;
 use strait_core::{Bodies, Graph, GraphId, Module, Symbol, ValueId};
+use strait_exchange::Exchange;
 use strait_execute::{
     ExecuteError, Plan, PlanOptions, SampleError, Tensor, TensorView, Threads, Workspace, map_in_order,
 };
@@ -24,6 +27,12 @@ pub trait Samples: Send + Sync {
     /// A SHA-256 that identifies the samples, or `None` if it is not known. An artifact contains this hash to say from
     /// which samples the artifact was made.
     fn digest(&self) -> Option<[u8; 32]> {
+        None
+    }
+
+    /// The exchange with the processes that have the other shares of the samples, if several processes share the work.
+    /// Passes over the samples then run only on the share of this process, and have the results for all samples.
+    fn exchange(&self) -> Option<&Exchange<'_>> {
         None
     }
 }
@@ -73,7 +82,8 @@ enum Failure {
 ///
 /// The memory that a run needs does not depend on the number of samples, except that one range is stored per sample and
 /// value. The result does not depend on `threads` or on the instruction set. Observing all samples gives the same
-/// result as observing parts of them and joining the results.
+/// result as observing parts of them and joining the results. If several processes share the work on all samples, each of
+/// them observes its own share, and returns what all of them have observed.
 ///
 /// # Errors
 /// See [`ObserveError`].
@@ -88,10 +98,31 @@ pub fn observe(
     options: &PlanOptions<'_>,
     progress: &mut dyn FnMut(usize) -> ControlFlow<()>,
 ) -> Result<Observation, ObserveError> {
-    let positions: Vec<u64> = covered.positions().collect();
-    if positions.is_empty() {
+    if covered.count() == 0 {
         return Err(ObserveError::NoSamples);
     }
+    let own = |covered: &Coverage, progress: &mut dyn FnMut(usize) -> ControlFlow<()>| {
+        observed(module, bodies, requests, samples, covered, threads, options, progress)
+    };
+    match samples.exchange().filter(|_| covered.is_whole()) {
+        None => own(covered, progress),
+        Some(exchange) => shared::observe(exchange, (module, requests), covered, |covered| own(covered, progress)),
+    }
+}
+
+/// Does the work of [`observe`] in this process.
+#[allow(clippy::too_many_arguments, reason = "each is another part of the work")]
+fn observed(
+    module: &Module,
+    bodies: &Bodies,
+    requests: &Requests,
+    samples: &dyn Samples,
+    covered: &Coverage,
+    threads: NonZeroUsize,
+    options: &PlanOptions<'_>,
+    progress: &mut dyn FnMut(usize) -> ControlFlow<()>,
+) -> Result<Observation, ObserveError> {
+    let positions: Vec<u64> = covered.positions().collect();
     let main = module.main();
     let running = bodies
         .whole(module)

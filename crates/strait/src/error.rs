@@ -131,6 +131,7 @@ impl From<ExecuteError> for Error {
             (None, _) => {
                 let fault = match error.code() {
                     codes::TARGET => Fault::Target,
+                    codes::EXCHANGE => Fault::System,
                     _ => Fault::Model,
                 };
                 Error::new(fault, error.code(), &error)

@@ -115,6 +115,8 @@ pub mod verification {
 #[cfg(feature = "compile")]
 pub use strait_artifact::Verification;
 #[cfg(feature = "compile")]
+pub use strait_exchange::Share;
+#[cfg(feature = "compile")]
 pub use strait_import::ReadOptions;
 #[cfg(feature = "compile")]
 pub use strait_report::Report;

@@ -4,11 +4,15 @@ use std::{
     fmt,
     fs::File,
     io::{Read as _, Seek as _, SeekFrom, Write as _},
+    path::Path,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use strait_container::sha256;
 use strait_core::codes;
+use strait_exchange::{Exchange, Quiet, Share};
+use strait_execute::ExecuteError;
 use strait_quantize::observe;
 
 use crate::{Elem, Error, Fault, Tensor};
@@ -121,6 +125,69 @@ impl Samples {
         let file = Mutex::new(file);
         let digest = digest_of_all(digests.into_iter());
         Ok(Samples::from_source(Spooled { file, places, digest }))
+    }
+}
+
+impl Samples {
+    /// Shares these samples with other processes, each of which has another share of them. [`Model::observe`] then runs only the
+    /// samples of this share, and has the statistics of all samples, to the last bit. The processes exchange them through files in
+    /// `folder`, which is empty at first. All processes have to do the same with the samples. `patience` is how long this process
+    /// waits while another one delivers nothing.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use strait::{Samples, Share, Tensor};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let samples = Samples::new([vec![Tensor::new(&[1, 1, 8, 8], &[0.5f32; 64])?]]);
+    /// let share = Share::new(1, 1).ok_or("there is no such share")?;
+    /// let shared = samples.shared(share, folder.path(), Duration::from_secs(600))?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// [`Model::observe`]: crate::Model::observe
+    ///
+    /// # Errors
+    /// If the folder cannot be used, another process has other samples or another version of this library, or does not come.
+    pub fn shared(&self, share: Share, folder: impl AsRef<Path>, patience: Duration) -> Result<Samples, Error> {
+        let version = sha256(env!("CARGO_PKG_VERSION").as_bytes()).0;
+        let count = sha256(&self.0.count().to_le_bytes()).0;
+        let digest = self.0.digest().unwrap_or_default();
+        let facts = [
+            ("version of Strait", version),
+            ("number of samples", count),
+            ("set of samples", digest),
+        ];
+        let begun = Exchange::new(folder.as_ref(), share, patience, Quiet);
+        let begun = begun.and_then(|exchange| exchange.agree("agree", &facts).map(|()| exchange));
+        let exchange = begun.map_err(|error| Error::from(ExecuteError::from(error)))?;
+        Ok(Samples(Arc::new(Shared {
+            samples: self.0.clone(),
+            exchange,
+        })))
+    }
+}
+
+struct Shared {
+    samples: Arc<dyn observe::Samples>,
+    exchange: Exchange<'static>,
+}
+
+impl observe::Samples for Shared {
+    fn count(&self) -> usize {
+        self.samples.count()
+    }
+
+    fn sample(&self, index: usize) -> Result<Vec<strait_execute::Tensor>, String> {
+        self.samples.sample(index)
+    }
+
+    fn digest(&self) -> Option<[u8; 32]> {
+        self.samples.digest()
+    }
+
+    fn exchange(&self) -> Option<&Exchange<'_>> {
+        Some(&self.exchange)
     }
 }
 

@@ -2,6 +2,8 @@
 #![cfg(all(feature = "onnx", feature = "generic-int8", feature = "sima-mla", feature = "ascend"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
+mod shares;
+
 use std::{
     fs,
     io::{Seek, SeekFrom, Write},

@@ -11,6 +11,7 @@ use crate::tidy::repository::File;
 const ALLOWED: &str = "
 requantize:
 mapped:
+exchange: mapped
 signals:
 file-names:
 testkit:
@@ -29,23 +30,23 @@ target: requantize core kernels mapped document file-names
 plugin-interface:
 plugin-sdk: requantize core kernels target plugin-interface
 plugin-host: requantize core kernels mapped document target plugin-interface
-execute: requantize core kernels
+execute: requantize core kernels exchange
 rewrite: requantize core target execute
-quantize: requantize core target execute
+quantize: requantize core target exchange execute
 lower: requantize core target execute
-optimize: core target execute quantize lower
+optimize: core target exchange execute quantize lower
 verify: requantize core execute
-evaluate: core document execute quantize samples
+evaluate: core document exchange execute quantize samples
 config: requantize core mapped document images samples target evaluate compile
 compile: requantize core document kernels target execute rewrite quantize lower optimize verify
 report: requantize core container document target samples quantize lower evaluate compile
 artifact: requantize core container document target execute quantize report verify compile
 identify: requantize samples
 conformance: requantize core kernels target execute quantize lower compile identify plugin-host
-driver: requantize mapped document images kernels core import onnx tensorflow tflite container samples target execute \
+driver: requantize mapped exchange document images kernels core import onnx tensorflow tflite container samples target execute \
   evaluate rewrite quantize lower verify compile report artifact config plugin-host
 cli: driver evaluate explain builtin target container kernels identify conformance plugin-host signals
-strait: mapped document core import onnx tensorflow tflite container target execute quantize report compile artifact \
+strait: mapped exchange document core import onnx tensorflow tflite container target execute quantize report compile artifact \
   plugin-host builtin
 xtask:
 ";

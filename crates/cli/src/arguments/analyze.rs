@@ -5,7 +5,7 @@ use std::{num::NonZeroU32, path::PathBuf};
 use clap::Args;
 use strait_driver::config::Override;
 
-use super::{Instead, Machine};
+use super::{Instead, Machine, Sharing};
 
 /// Find out where a compiled model loses accuracy, and try rules against it
 ///
@@ -41,6 +41,8 @@ pub(crate) struct Analyze {
     /// Print one JSON object: the phases with their costs, and the analysis with all layers
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) sharing: Sharing,
     #[command(flatten)]
     pub(crate) machine: Machine,
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use strait_evaluate::Metric;
 
-use super::Executed;
+use super::{Executed, Sharing};
 
 /// Measure a compiled model: top-1 with labels, agreement with its float model, or any other metric
 ///
@@ -54,6 +54,8 @@ pub(crate) struct Eval {
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) sharing: Sharing,
 }
 
 /// Parses the name of a metric.

@@ -12,7 +12,9 @@ use crate::{arguments::Analyze, console, exit::Exit};
 
 pub(crate) fn run(arguments: &Analyze) -> Exit {
     let analysed = super::in_session(&arguments.machine, |session| {
-        let session = session.with_commands(arguments.allow_commands);
+        let session = arguments
+            .sharing
+            .session(session.with_commands(arguments.allow_commands))?;
         let loaded = recognise::load(&arguments.file, &arguments.overrides())?;
         let request = AnalysisRequest {
             samples: arguments.samples.map(|samples| samples.get() as usize),

@@ -1,6 +1,6 @@
 //! Runs `strait calibrate`.
 
-use std::{num::NonZeroUsize, path::Path};
+use std::{num::NonZeroUsize, path::Path, time::Duration};
 
 use serde_json::json;
 use strait_driver::{
@@ -37,7 +37,14 @@ fn calibrated(arguments: &Calibrate) -> Result<(Calibrated, Vec<Phase>), Stop> {
         // The parser of arguments has checked that a file is given if there is no subcommand.
         let file = arguments.file.as_deref().unwrap_or(Path::new(""));
         let loaded = recognise::load(file, &arguments.instead.overrides())?;
-        let made = pipeline::calibrate(&loaded, arguments.shard, arguments.out.as_deref(), &session)?;
+        let (shard, session) = match (arguments.shard, &arguments.exchange) {
+            (Some(share), Some(folder)) => {
+                let patience = Duration::from_secs(arguments.wait);
+                (None, session.with_share(share, folder, patience)?)
+            }
+            (shard, _) => (shard, session),
+        };
+        let made = pipeline::calibrate(&loaded, shard, arguments.out.as_deref(), &session)?;
         Ok((made, session.phases()))
     })
 }

@@ -26,7 +26,9 @@ pub(crate) fn run(arguments: &Compile) -> Exit {
         };
     }
     let done = super::in_session(&arguments.machine, |session| {
-        let session = session.with_commands(arguments.allow_commands);
+        let session = arguments
+            .sharing
+            .session(session.with_commands(arguments.allow_commands))?;
         let compiled = pipeline::compile(&loaded(arguments)?, targets::registry([])?, &session)?;
         Ok((compiled, session.phases()))
     });

@@ -18,7 +18,8 @@ use crate::{arguments::Eval, console, exit::Exit};
 
 pub(crate) fn run(arguments: &Eval) -> Exit {
     let evaluated = super::in_session(&arguments.executed.machine, |session| {
-        measured(arguments, &session.with_commands(arguments.allow_commands))
+        let session = session.with_commands(arguments.allow_commands);
+        measured(arguments, &arguments.sharing.session(session)?)
     });
     console::made(
         evaluated,

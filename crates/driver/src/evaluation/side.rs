@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use strait_core::{Bodies, Elem, Module, QuantParams, Value};
 use strait_evaluate::{EvaluateError, EvaluatedSample, Note, Output};
-use strait_execute::{Plan, PlanOptions, Tensor, TensorView, Threads, Workspace, cost, map_in_order};
+use strait_execute::{Pass, Plan, PlanOptions, Tensor, TensorView, Threads, Workspace, cost};
 use strait_samples::{Sample, Samples, Scratch};
 
 use crate::{failure, limits::Demand, session::Session, stop::Stop};
@@ -169,7 +169,13 @@ pub(crate) fn notes(
             }
             Ok(done(index + 1))
         };
-        let ran = map_in_order(samples.count(), threads, worker, work, sink);
+        let pass = Pass {
+            exchange: session.exchange(),
+            name: phase,
+            count: samples.count(),
+            threads,
+        };
+        let ran = pass.map(worker, work, sink);
         ran.map_err(|error| error.or(Stop::Interrupted))?;
         Ok(notes)
     })?;

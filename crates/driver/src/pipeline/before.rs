@@ -7,6 +7,7 @@ use strait_container::{Digest, Sources, sha256};
 use strait_evaluate::Note;
 use strait_quantize::Observation;
 use strait_samples::Samples;
+use strait_target::TargetSpec;
 use strait_verify::Ranges;
 
 use crate::{
@@ -25,6 +26,7 @@ use super::{
     accuracy::{Prepared, float_notes, prepare},
     inputs, nan, observe,
     ready::Ready,
+    settings::settings_digest,
 };
 
 /// Everything that is prepared once and then used for all targets.
@@ -47,7 +49,14 @@ pub(super) struct Before<'a> {
 
 /// Observes the float model, runs it for the metrics, and collects the facts about the model and the samples that the
 /// reports and manifests of all targets contain.
-pub(super) fn before_targets<'a>(loaded: &Loaded, ready: &'a Ready, session: &Session<'_>) -> Result<Before<'a>, Stop> {
+///
+/// If several processes share the work, they make sure first that all of them work on the same.
+pub(super) fn before_targets<'a>(
+    loaded: &Loaded,
+    ready: &'a Ready,
+    targets: &[&TargetSpec],
+    session: &Session<'_>,
+) -> Result<Before<'a>, Stop> {
     let config = &loaded.config;
     let (canonical, bodies, samples) = (&ready.canonical, &ready.bodies, &ready.samples);
     let whole = || whole_of(bodies, canonical);
@@ -59,6 +68,7 @@ pub(super) fn before_targets<'a>(loaded: &Loaded, ready: &'a Ready, session: &Se
     let evaluated =
         of_evaluation.map(|samples| session.phase("digest", None, |_| Ok(samples.digest().map_err(failure::data)?)));
     let evaluated = evaluated.transpose()?;
+    session.agree("agree", &facts(loaded, ready, targets, evaluated)?)?;
     let observation = ready.statistics(canonical, &ready.requests, loaded, session)?;
     let constant = observe::constant_inputs(canonical, bodies, &observation);
     let constant = inputs::at(loaded, &["calibration", "data"], constant);
@@ -119,6 +129,26 @@ pub(super) fn before_targets<'a>(loaded: &Loaded, ready: &'a Ready, session: &Se
         sources,
         data,
     })
+}
+
+/// What processes that share the work have to have in common.
+pub(super) fn facts(
+    loaded: &Loaded,
+    ready: &Ready,
+    targets: &[&TargetSpec],
+    evaluated: Option<[u8; 32]>,
+) -> Result<Vec<(String, Digest)>, Stop> {
+    let mut facts = vec![
+        ("model".to_owned(), ready.model.digest()),
+        ("set of calibration samples".to_owned(), ready.calibration),
+    ];
+    facts.extend(evaluated.map(|digest| ("set of evaluation samples".to_owned(), Digest(digest))));
+    for spec in targets {
+        let (id, table) = (&spec.id, Digest(spec.digest));
+        facts.push((format!("configuration for {id}"), settings_digest(loaded, id)?));
+        facts.push((format!("table of {id}"), table));
+    }
+    Ok(facts)
 }
 
 /// The remark on an artifact whose ranges come from random numbers.

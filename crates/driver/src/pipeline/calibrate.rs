@@ -20,37 +20,16 @@ use crate::{
     diagnostic::{Diagnostic, Diagnostics},
     dialect::expanded,
     failure::{self, codes, unwritten},
-    session::Session,
+    session::{Session, Share},
     stop::Stop,
     table, targets,
 };
 
 use super::{
-    inputs, nan,
+    before, inputs, nan,
     observe::{self, CachedObservation, Needed, constant_inputs, file_name, keep},
     ready::make_ready,
 };
-
-/// One of several equal parts of the samples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shard {
-    part: NonZeroU64,
-    parts: NonZeroU64,
-}
-
-impl Shard {
-    /// The part with number `part`, counted from 1, out of `parts` parts. `None` if there is no part with this number.
-    pub fn new(part: u64, parts: u64) -> Option<Shard> {
-        let (part, parts) = (NonZeroU64::new(part)?, NonZeroU64::new(parts)?);
-        (part <= parts).then_some(Shard { part, parts })
-    }
-}
-
-impl fmt::Display for Shard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.part, self.parts)
-    }
-}
 
 /// A file of statistics that was written.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -71,7 +50,7 @@ pub struct Calibrated {
 }
 
 impl Calibrated {
-    pub(super) fn new(file: PathBuf, key: &StatisticsKey, covered: &Coverage, share: Option<Shard>) -> Calibrated {
+    pub(super) fn new(file: PathBuf, key: &StatisticsKey, covered: &Coverage, share: Option<Share>) -> Calibrated {
         let hex = |digest: [u8; 32]| blake3::Hash::from(digest).to_hex().to_string();
         Calibrated {
             file,
@@ -99,13 +78,14 @@ impl fmt::Display for Calibrated {
 
 /// Writes the statistics of the calibration samples, or of a share of the samples, to `out`. If `out` is `None`, the
 /// file is written to the cache, where a compilation looks for the statistics of all samples. A file that already
-/// exists is reused.
+/// exists is reused. If several processes share the work, each of them observes its share, and writes the statistics of all
+/// samples.
 ///
 /// # Errors
 /// If anything is wrong with the configuration, the model, the samples or the file's path, or if the user interrupts.
 pub fn calibrate(
     loaded: &Loaded,
-    shard: Option<Shard>,
+    shard: Option<Share>,
     out: Option<&Path>,
     session: &Session<'_>,
 ) -> Result<Calibrated, Stop> {
@@ -126,6 +106,7 @@ pub fn calibrate(
         };
         return Err(loaded.error(codes::RULE, &path, message, "").into());
     }
+    session.agree("agree", &before::facts(loaded, &ready, &[], None)?)?;
     let covered = match shard {
         None => Coverage::all(count),
         Some(share) => part(share, count)?,
@@ -141,7 +122,7 @@ pub fn calibrate(
     };
     let name = file_name(&needed.key);
     let name = match shard {
-        Some(Shard { part, parts }) => name.with_extension(format!("{part}-of-{parts}.statistics")),
+        Some(share) => name.with_extension(format!("{}-of-{}.statistics", share.part(), share.parts())),
         None => name,
     };
     let path = out.map_or_else(
@@ -164,12 +145,13 @@ pub fn calibrate(
 }
 
 /// The samples of a share.
-fn part(share: Shard, count: u64) -> Result<Coverage, Diagnostics> {
-    let enough = share.parts.get() <= count;
-    let covered = Coverage::share(share.part, share.parts, count).filter(|_| enough);
+fn part(share: Share, count: u64) -> Result<Coverage, Diagnostics> {
+    let number = |number: usize| NonZeroU64::new(number as u64).unwrap_or(NonZeroU64::MIN);
+    let (part, parts) = (number(share.part()), number(share.parts()));
+    let covered = Coverage::share(part, parts, count).filter(|_| parts.get() <= count);
     covered.ok_or_else(|| {
         let samples = table::count(count as usize, "sample");
-        let message = format!("{samples} cannot be split into {} shares", share.parts);
+        let message = format!("{samples} cannot be split into {parts} shares");
         let finding = Diagnostic::error(Kind::Count.code(), message);
         finding.help(format!("ask for {count} shares at most")).into()
     })

@@ -7,7 +7,7 @@ use strait_compile::{Shares, TargetLoops};
 use strait_container::{ArtifactWriter, Digest, Sources};
 use strait_core::{Reason, ReasonCode, Rewritten};
 use strait_evaluate::Accuracy;
-use strait_target::{Origin, Registry, Target, spec::Format};
+use strait_target::{Origin, Registry, Target, TargetSpec, spec::Format};
 
 use crate::{
     analysis::worst,
@@ -57,6 +57,9 @@ pub struct Compiled {
 /// are checked first, then the samples, so that errors are reported before the work begins. Each artifact is moved to
 /// its place when it is complete. If compiling for a later target fails, the artifacts that are complete stay there.
 ///
+/// If several processes share the work, each of them writes all artifacts. In the end they make sure that all have the same
+/// digests.
+///
 /// # Errors
 /// If anything is wrong with the configuration, the model, the samples or a target, or if the user interrupts.
 pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Result<Vec<Compiled>, Stop> {
@@ -78,18 +81,22 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         cache::check(loaded, &target.spec().id, &ready.canonical, ready.samples.count() > 0)?;
         lowered::foresee(loaded, &ready, (target.spec(), &selection), session)?;
     }
-    let before = before_targets(loaded, &ready, session)?;
+    let specs: Vec<&TargetSpec> = jobs.iter().map(|(target, ..)| target.spec()).collect();
+    let before = before_targets(loaded, &ready, &specs, session)?;
     let compile = |(target, origin, formats, folder, writer): Chosen| {
         let id = target.spec().id.to_string();
         let (digest, report) = for_target(loaded, &before, (target, origin, formats), writer, session)?;
-        Ok(Compiled {
+        Ok::<_, Stop>(Compiled {
             target: id,
             folder,
             digest,
             report,
         })
     };
-    jobs.into_iter().map(compile).collect()
+    let compiled: Vec<Compiled> = jobs.into_iter().map(compile).collect::<Result<_, _>>()?;
+    let artifact = |one: &Compiled| (format!("artifact for {}", one.target), one.digest);
+    session.agree("artifacts", &compiled.iter().map(artifact).collect::<Vec<_>>())?;
+    Ok(compiled)
 }
 
 /// A target, where it comes from, the formats that are written for it, and its output folder.
@@ -266,7 +273,7 @@ fn costly(
     }
     match worst(
         &lowered.built,
-        &Adapter(&job.ready.samples),
+        &Adapter::alone(&job.ready.samples),
         (FEW, NAMED),
         lowered.built.float(job.canonical),
         (session, job.id()),

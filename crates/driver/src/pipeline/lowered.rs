@@ -48,7 +48,7 @@ pub(super) fn foresee(
 /// configuration. If `is_revised`, other models will be made from the result ([`build_with`]).
 pub(super) fn lower(job: &Job<'_>, is_revised: bool, session: &Session<'_>) -> Result<Lowered, Stop> {
     let resolved = resolve(job)?;
-    let samples = Adapter(&job.ready.samples);
+    let samples = Adapter::shared(&job.ready.samples, session);
     let task = Task {
         is_revised,
         optimise: optimising(job, &samples),
@@ -146,7 +146,7 @@ pub(super) fn build_with(
         return Ok(None);
     }
     let resolved = resolve(&job)?;
-    let samples = Adapter(&job.ready.samples);
+    let samples = Adapter::shared(&job.ready.samples, session);
     let task = Task {
         is_revised: true,
         optimise: optimising(&job, &samples),

@@ -38,7 +38,7 @@ mod switches;
 mod tflite;
 
 pub use analyze::{AnalysisRequest, analyze};
-pub use calibrate::{Calibrated, Shard, calibrate};
+pub use calibrate::{Calibrated, calibrate};
 pub use check::{Checked, CheckedLayer, Checks, check};
 pub use compile::{Compiled, compile};
 pub use merge::merge;

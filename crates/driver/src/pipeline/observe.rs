@@ -10,6 +10,7 @@ use std::{
 use strait_compile::CompileError;
 use strait_container::{Beside, Digest, ModelFiles};
 use strait_core::{Bodies, Module, bytes};
+use strait_exchange::Exchange;
 use strait_execute::Tensor;
 use strait_quantize::{
     Observation, ObserveError, Requests, observe,
@@ -100,7 +101,9 @@ impl Needed<'_> {
     /// # Errors
     /// As for [`statistics`].
     pub(super) fn found(&self, path: &Path, session: &Session<'_>) -> Result<CachedObservation, Stop> {
-        let Some(mut observation) = self.kept(path) else {
+        // Processes that share the work have to do the same steps, so none of them uses what only it may find.
+        let kept = self.kept(path).filter(|_| session.exchange().is_none());
+        let Some(mut observation) = kept else {
             return Ok(CachedObservation {
                 observation: self.observed(self.requests, session)?,
                 is_new: true,
@@ -128,7 +131,8 @@ impl Needed<'_> {
     }
 
     fn observed(&self, requests: &Requests, session: &Session<'_>) -> Result<Observation, Stop> {
-        let all = (requests, &Adapter(self.samples) as &dyn observe::Samples, &self.covered);
+        let samples = Adapter::shared(self.samples, session);
+        let all = (requests, &samples as &dyn observe::Samples, &self.covered);
         let observed = strait_compile::observe((self.module, self.bodies), all, &session.means(), session);
         let observed = observed.map_err(|error| match error {
             CompileError::Observe(error) => stop(error, self.samples),
@@ -168,20 +172,45 @@ pub(super) fn constant_inputs(module: &Module, bodies: &Bodies, observation: &Ob
 }
 
 /// Adapts samples to the trait that observing uses.
-pub(crate) struct Adapter<'a>(pub(crate) &'a Samples);
+pub(crate) struct Adapter<'a> {
+    samples: &'a Samples,
+    exchange: Option<&'a Exchange<'a>>,
+}
+
+impl<'a> Adapter<'a> {
+    /// Samples that each process works on alone.
+    pub(crate) fn alone(samples: &'a Samples) -> Adapter<'a> {
+        Adapter {
+            samples,
+            exchange: None,
+        }
+    }
+
+    /// Samples that this process may share with others.
+    pub(crate) fn shared(samples: &'a Samples, session: &'a Session<'_>) -> Adapter<'a> {
+        Adapter {
+            samples,
+            exchange: session.exchange(),
+        }
+    }
+}
 
 impl observe::Samples for Adapter<'_> {
     fn count(&self) -> usize {
-        self.0.count()
+        self.samples.count()
     }
 
     fn sample(&self, index: usize) -> Result<Vec<Tensor>, String> {
-        let sample = self.0.sample(index, &mut Scratch::default());
+        let sample = self.samples.sample(index, &mut Scratch::default());
         let sample = sample.map_err(|error| error.sentence())?;
         let tensors = sample
             .iter()
             .map(|one| Tensor::from_bytes(one.elem(), one.shape(), one.bytes()));
         tensors.collect::<Result<_, _>>().map_err(|error| error.to_string())
+    }
+
+    fn exchange(&self) -> Option<&Exchange<'_>> {
+        self.exchange
     }
 }
 

@@ -3,4 +3,5 @@
 pub(crate) mod candidates;
 pub(crate) mod geometry;
 pub(crate) mod moments;
+pub(crate) mod numbers;
 pub(crate) mod positions;

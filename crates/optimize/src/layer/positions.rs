@@ -1,5 +1,8 @@
 //! What a layer reads and what it should make, at some positions of some samples.
 
+use super::numbers;
+use strait_exchange::{Portable, Reader};
+
 /// What one layer, or one group of a convolution, reads and should make. All numbers are integers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Positions {
@@ -34,9 +37,34 @@ impl Positions {
         self.y.extend(other.y);
     }
 
+    /// True if other positions are of the same layer or group.
+    pub(crate) fn fits(&self, other: &Positions) -> bool {
+        let count = other.count();
+        let lengths = [other.width * count, other.outputs * count];
+        (self.width, self.outputs) == (other.width, other.outputs) && lengths == [other.x.len(), other.y.len()]
+    }
+
     /// The number of positions.
     pub(crate) fn count(&self) -> usize {
         self.y.len() / self.outputs.max(1)
+    }
+}
+
+impl Portable for Positions {
+    fn write(&self, out: &mut Vec<u8>) {
+        (self.width, self.outputs).write(out);
+        numbers::write(&self.x, out);
+        numbers::write(&self.y, out);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Option<Positions> {
+        let (width, outputs) = Portable::read(from)?;
+        Some(Positions {
+            width,
+            outputs,
+            x: numbers::read(from)?,
+            y: numbers::read(from)?,
+        })
     }
 }
 

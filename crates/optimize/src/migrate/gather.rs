@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use strait_core::{Graph, Module, NodeId, ValueId};
-use strait_execute::{Demand, Limits, Plan, PlanOptions, Tensor, TensorView, Threads, Workspace, cost, map_in_order};
+use strait_execute::{Demand, Limits, Pass, Plan, PlanOptions, Tensor, TensorView, Threads, Workspace, cost};
 use strait_lower::{Parameters, Segment, simulate_segment};
 use strait_quantize::observe::Samples;
 
@@ -78,9 +78,9 @@ pub(crate) fn gather(
         let views: Vec<TensorView<'_>> = inputs.into_iter().map(Tensor::view).collect();
         let results = plan.run(workspace, &views)?;
         let by_value: BTreeMap<ValueId, &Tensor> = wanted.iter().copied().zip(&results).collect();
-        let ends: Vec<(ValueId, Ends)> = values
+        let ends: Vec<Ends> = values
             .iter()
-            .filter_map(|(&value, &axis)| Some((value, ends(by_value.get(&value)?, axis))))
+            .map(|(value, &axis)| by_value.get(value).map(|tensor| ends(tensor, axis)).unwrap_or_default())
             .collect();
         let positions: Vec<Vec<Positions>> = match is_held(at) {
             true => layers.iter().map(|layer| layer.gather((at, held), &by_value)).collect(),
@@ -92,23 +92,48 @@ pub(crate) fn gather(
         held,
         ..Seen::default()
     };
-    let run = map_in_order(count, threads, worker, work, |at, (ends, positions)| {
-        for (value, own) in ends {
-            let [learned, all] = seen.ends.entry(value).or_default();
+    let pass = Pass {
+        exchange: samples.exchange(),
+        name: "migrate",
+        count,
+        threads,
+    };
+    let mut both: Vec<[Ends; 2]> = vec![Default::default(); values.len()];
+    let keep = |at: usize, ends: Vec<Ends>| {
+        for ([learned, all], own) in both.iter_mut().zip(ends) {
             if !is_held(at) {
                 widen(learned, &own);
             }
             widen(all, &own);
         }
+        Ok(())
+    };
+    let run = pass.map_keeping(worker, work, keep, |at, positions| {
         for (layer, groups) in layers.iter().zip(positions) {
             let known = seen.positions.entry(layer.node).or_insert_with(|| layer.empty());
             for (known, own) in known.iter_mut().zip(groups) {
+                if !known.fits(&own) {
+                    return Err(Error::Defect(
+                        "another share has delivered positions of another layer".into(),
+                    ));
+                }
                 known.extend(own, held);
             }
         }
         Ok(done(at + 1))
     });
     run.map_err(Error::of_sample)?;
+    let shares = match samples.exchange() {
+        None => vec![both],
+        Some(exchange) => exchange.together("migrate", &both).map_err(Error::of_exchange)?,
+    };
+    for share in shares {
+        for (&value, [learned, all]) in values.keys().zip(share) {
+            let known = seen.ends.entry(value).or_default();
+            widen(&mut known[0], &learned);
+            widen(&mut known[1], &all);
+        }
+    }
     Ok(seen)
 }
 
@@ -150,7 +175,8 @@ fn ends(tensor: &Tensor, axis: usize) -> Ends {
 fn widen(known: &mut Ends, own: &Ends) {
     known.resize(own.len().max(known.len()), [f32::INFINITY, f32::NEG_INFINITY]);
     for (known, own) in known.iter_mut().zip(own) {
-        *known = [known[0].min(own[0]), known[1].max(own[1])];
+        // Adding 0.0 turns −0.0 into +0.0, so that the result does not depend on which of them came first.
+        *known = [known[0].min(own[0]) + 0.0, known[1].max(own[1]) + 0.0];
     }
 }
 

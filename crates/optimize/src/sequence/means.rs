@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::fidelity::{is_gain, is_held};
 use crate::layer::candidates::Choice;
 use strait_core::TensorData;
+use strait_exchange::{Portable, Reader};
 use strait_execute::Tensor;
 
 /// The sums of a layer's errors for one sample.
@@ -19,13 +20,31 @@ use strait_execute::Tensor;
 pub(crate) struct Sums {
     /// The number of positions.
     count: f64,
-    /// Σ e and Σ e² of each output.
-    outputs: Vec<[f64; 2]>,
+    /// Σ e of each output.
+    errors: Vec<f64>,
+    /// Σ e² of each output. Only set for samples that judge.
+    squares: Vec<f64>,
+}
+
+impl Portable for Sums {
+    fn write(&self, out: &mut Vec<u8>) {
+        self.count.write(out);
+        self.errors.write(out);
+        self.squares.write(out);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Option<Sums> {
+        Some(Sums {
+            count: Portable::read(from)?,
+            errors: Portable::read(from)?,
+            squares: Portable::read(from)?,
+        })
+    }
 }
 
 impl Sums {
     /// Compares what the float model and the quantized model have made for one sample.
-    pub(crate) fn of(layer: &Layer, [y_float, y]: [&Tensor; 2]) -> Sums {
+    pub(crate) fn of(layer: &Layer, sample: usize, [y_float, y]: [&Tensor; 2]) -> Sums {
         let outputs = layer.geometry.outputs() * layer.geometry.groups();
         let (Ok(of_float), Ok(of_y)) = (y_float.values::<f32>(), y.values::<f32>()) else {
             return Sums::default();
@@ -43,13 +62,18 @@ impl Sums {
             }
         }
         let count = (of_y.len() / outputs.max(1)) as f64;
-        Sums { count, outputs: sums }
+        let squares = sums.iter().map(|[_, squares]| *squares);
+        Sums {
+            count,
+            errors: sums.iter().map(|[sum, _]| *sum).collect(),
+            squares: if is_held(sample) { squares.collect() } else { Vec::new() },
+        }
     }
 
     /// Σ (e + d)² over all outputs, each with its own d.
     fn error(&self, shifts: &[f64]) -> f64 {
-        let each = self.outputs.iter().zip(shifts);
-        each.map(|([sum, squares], d)| squares + 2.0 * d * sum + self.count * d * d)
+        let each = self.errors.iter().zip(&self.squares).zip(shifts);
+        each.map(|((sum, squares), d)| squares + 2.0 * d * sum + self.count * d * d)
             .sum()
     }
 }
@@ -72,10 +96,7 @@ pub(crate) fn solve(task: &Task<'_>, layer: &Layer, sums: &[Sums]) -> Result<(La
     let (mut count, mut means) = (0.0, vec![0.0; outputs]);
     for (_, sums) in sums.iter().enumerate().filter(|(at, _)| !is_held(*at)) {
         count += sums.count;
-        means
-            .iter_mut()
-            .zip(&sums.outputs)
-            .for_each(|(mean, [sum, _])| *mean += sum);
+        means.iter_mut().zip(&sums.errors).for_each(|(mean, sum)| *mean += sum);
     }
     let shifts: Vec<f64> = means.iter().map(|sum| -sum / f64::max(count, 1.0)).collect();
     let held: Vec<&Sums> = sums

@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use strait_core::{Module, NodeId, ValueId};
-use strait_execute::{Demand, Plan, PlanOptions, Tensor, TensorView, Threads, Workspace, cost, map_in_order};
+use strait_exchange::Portable;
+use strait_execute::{Demand, Pass, Plan, PlanOptions, Tensor, TensorView, Threads, Workspace, cost};
 use strait_lower::{Baked, Parameters, Segment, rebake, simulate_segment};
 
 /// The bytes of values between two segments that stay in memory. Other values are in temporary files.
@@ -55,11 +56,14 @@ impl<'a> Models<'a> {
 
     /// Runs both models on all samples up to a goal. For each sample, `visit` gets its index and what the float model and the
     /// quantized model return. `sink` gets its results in the order of the samples.
-    pub(crate) fn advance<R: Send>(
+    ///
+    /// If several processes share the samples, the values between segments stay in the process that runs the sample, and only
+    /// the results of `visit` are exchanged.
+    pub(crate) fn advance<R: Portable + Send>(
         &mut self,
         goal: Goal,
         visit: impl Fn(usize, [&[&Tensor]; 2]) -> R + Sync,
-        mut sink: impl FnMut(usize, R),
+        mut sink: impl FnMut(usize, R) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let task = self.task;
         let graph = task.annotated.main();
@@ -116,13 +120,22 @@ impl<'a> Models<'a> {
             Ok((made, visited))
         };
         let mut stores = [(); 2].map(|()| Store::new(count, KEPT / 2));
-        let run = map_in_order(count, threads, worker, work, |at, (values, visited)| {
-            sink(at, visited);
+        let pass = Pass {
+            exchange: task.samples.exchange(),
+            name: "optimise",
+            count,
+            threads,
+        };
+        let keep = |at: usize, values: [Vec<Tensor>; 2]| {
             for ((store, segment), tensors) in stores.iter_mut().zip(&segments).zip(values) {
                 for (&value, tensor) in segment.values.iter().zip(tensors) {
                     store.put(at, value, tensor)?;
                 }
             }
+            Ok(())
+        };
+        let run = pass.map_keeping(worker, work, keep, |at, visited| {
+            sink(at, visited)?;
             Ok(ControlFlow::Continue(()))
         });
         run.map_err(Error::of_sample)?;

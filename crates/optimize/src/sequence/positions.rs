@@ -31,7 +31,7 @@ impl Layer {
     }
 
     /// What the layer reads and should make at some positions of one sample. The positions are evenly spread, and begin
-    /// elsewhere in each sample.
+    /// elsewhere in each sample. What the layer reads as codes is in integers, as the moments need it.
     pub(crate) fn gather(&self, sample: usize, samples: usize, x: &Tensor, y: &Tensor) -> Vec<Positions> {
         let (Ok(of_x), Ok(of_y)) = (x.values::<f32>(), y.values::<f32>()) else {
             return self.empty(0);
@@ -46,6 +46,11 @@ impl Layer {
             let position = ((at as f64 + offset) * all as f64 / count as f64) as usize;
             let (x, y) = ((of_x, x.shape()), (of_y, y.shape()));
             self.geometry.gather(position.min(all - 1), x, y, &mut groups);
+        }
+        if let Some(scale) = self.scale {
+            groups
+                .iter_mut()
+                .for_each(|positions| to_integers(&mut positions.x, f64::from(scale)));
         }
         groups
     }
@@ -151,7 +156,7 @@ pub(crate) fn solve(task: &Task<'_>, layer: &Layer, mut observed: Observed) -> R
     })
 }
 
-/// Converts what was observed to integers, and returns the steps of x and y.
+/// Converts what was observed in real numbers to integers, and returns the steps of x and y.
 fn integers(layer: &Layer, observed: &mut Observed) -> [f64; 2] {
     let all = || observed.iter().flatten();
     let largest = |of: fn(&Positions) -> &[f32]| {
@@ -159,14 +164,16 @@ fn integers(layer: &Layer, observed: &mut Observed) -> [f64; 2] {
         2f64.powi(exponent(magnitudes.fold(0.0, f32::max)))
     };
     let y = largest(|positions| &positions.y);
-    // Codes are integers already. Real numbers get a grid with 2^15 steps.
+    // Codes are in integers already. Real numbers get a grid with 2^15 steps.
     let x = match layer.scale {
         Some(scale) => f64::from(scale),
         None => largest(|positions| &positions.x) * 2f64.powi(7),
     };
     let all: Vec<&mut Positions> = observed.iter_mut().flatten().collect();
     all.into_par_iter().for_each(|positions| {
-        to_integers(&mut positions.x, x);
+        if layer.scale.is_none() {
+            to_integers(&mut positions.x, x);
+        }
         to_integers(&mut positions.y, y);
     });
     [x, y]

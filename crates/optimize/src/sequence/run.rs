@@ -45,6 +45,10 @@ pub fn optimise(task: &Task<'_>, done: &mut dyn FnMut(usize) -> ControlFlow<()>)
             false => biases(task, &mut models, &level, reach)?,
         };
         for (layer, outcome) in level.iter().zip(outcomes) {
+            // If the processes that share the samples do not choose the same, it is told at the next level.
+            if let (Some(exchange), Ok(outcome)) = (task.samples.exchange(), &outcome) {
+                exchange.note(&outcome.bytes());
+            }
             match outcome {
                 Ok(outcome) => _ = optimised.layers.insert(layer.node, outcome),
                 Err(why) => _ = optimised.untouched.insert(layer.node, why),
@@ -81,9 +85,16 @@ fn codes(
         let held = count / HELD;
         let (kind, samples) = if is_held(at) { (1, held) } else { (0, count - held) };
         for (observed, gathered) in observed.iter_mut().zip(gathered) {
-            let all = observed[kind].iter_mut();
-            all.zip(gathered).for_each(|(all, one)| all.extend(one, samples));
+            for (all, one) in observed[kind].iter_mut().zip(gathered) {
+                if !all.fits(&one) {
+                    return Err(Error::Defect(
+                        "another share has delivered positions of another layer".into(),
+                    ));
+                }
+                all.extend(one, samples);
+            }
         }
+        Ok(())
     })?;
     let threads = Threads::new(task.threads);
     let mut outcomes = Outcomes::new();
@@ -103,14 +114,15 @@ fn biases(
 ) -> Result<Outcomes, Error> {
     let mut observed: Vec<Vec<Sums>> = vec![Vec::new(); level.len()];
     let operands = Vec::new();
-    let visit = |_: usize, [float, quantized]: [&[&Tensor]; 2]| -> Vec<Sums> {
+    let visit = |at: usize, [float, quantized]: [&[&Tensor]; 2]| -> Vec<Sums> {
         let layers = level.iter().zip(float.iter().zip(quantized));
         layers
-            .map(|(layer, (float, made))| Sums::of(layer, [float, made]))
+            .map(|(layer, (float, made))| Sums::of(layer, at, [float, made]))
             .collect()
     };
     models.advance(Goal { reach, operands }, visit, |_, sums| {
         observed.iter_mut().zip(sums).for_each(|(all, one)| all.push(one));
+        Ok(())
     })?;
     let mut outcomes = Outcomes::new();
     for (layer, sums) in level.iter().zip(&observed) {

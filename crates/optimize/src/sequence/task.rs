@@ -80,6 +80,14 @@ pub struct LayerOutcome {
 }
 
 impl LayerOutcome {
+    /// Bytes that differ if the parameters differ.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        let tensors = [&self.weights, &self.bias].into_iter().flatten();
+        let mut bytes = vec![self.choice as u8];
+        tensors.for_each(|tensor| bytes.extend_from_slice(tensor.bytes()));
+        bytes
+    }
+
     /// Adds the parameters to the tensors of a module, for baking.
     pub fn chosen(&self, module: &mut Module) -> Chosen {
         let mut add = |tensor: &TensorData| module.add_data(tensor.clone());

@@ -32,6 +32,12 @@ impl Coverage {
         })
     }
 
+    /// The coverage of consecutive samples of data with `of` samples.
+    pub(crate) fn of_range(range: Range<u64>, of: u64) -> Coverage {
+        let ranges = std::iter::once(range).filter(|range| !range.is_empty()).collect();
+        Coverage { of, ranges }
+    }
+
     /// Makes a coverage from the ranges that a file states, for data with `of` samples. Returns `None` if the ranges
     /// are not in order.
     pub(super) fn from_parts(of: u64, ranges: Vec<Range<u64>>) -> Option<Coverage> {

@@ -68,7 +68,7 @@ pub fn analyze(
     let selection = ready.selection.of_target(&ready.rules.quantize, &id);
     cache::check(loaded, &id, &ready.canonical, true)?;
     lowered::foresee(loaded, &ready, (spec, &selection), session)?;
-    let before = before_targets(loaded, &ready, session)?;
+    let before = before_targets(loaded, &ready, &[spec], session)?;
     let (of_target, selection) = ready.of_target(&before.observation, spec, loaded, session)?;
     let job = Job {
         loaded,
@@ -103,7 +103,11 @@ pub fn analyze(
     let lints = report::of_built(spec, job.canonical, &lowered.built, &of_target.rewritten.counts()).lints;
     let lints = reference.heard(lints, &subject, session)?;
     let samples = request.samples.unwrap_or(reference.count()).min(ready.samples.count());
-    let apart = apart(&lowered.built, (&Adapter(&ready.samples), samples), (session, &id))?;
+    let apart = apart(
+        &lowered.built,
+        (&Adapter::alone(&ready.samples), samples),
+        (session, &id),
+    )?;
     let measured = points::Measured::new(&before, &job, &lowered.built, (&integer, &loops, &apart), session)?;
     let groups = groups(&lowered.built.annotated);
     let single = singles(&apart, &groups, (session, &id))?;

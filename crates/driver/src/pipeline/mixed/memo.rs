@@ -23,6 +23,7 @@ const MOST_BYTES: u64 = 16 << 20;
 pub(super) struct Memo {
     path: PathBuf,
     known: BTreeMap<String, Vec<u64>>,
+    is_kept: bool,
     /// True if the user was told that the file cannot be written.
     told: bool,
 }
@@ -53,7 +54,9 @@ impl Memo {
         hasher.update(samples);
         let name = format!("{}.search", &hasher.finalize().to_hex()[..32]);
         let path = Path::new(job.loaded.config.calibration.cache.as_ref()).join(name);
-        let text = strait_mapped::read(&path, MOST_BYTES).ok();
+        // Processes that share the work have to do the same steps, so none of them uses what only it may find.
+        let is_kept = session.exchange().is_none();
+        let text = strait_mapped::read(&path, MOST_BYTES).ok().filter(|_| is_kept);
         let known: BTreeMap<String, Vec<u64>> = text
             .and_then(|bytes| serde_json::from_slice(&bytes).ok())
             .unwrap_or_default();
@@ -64,6 +67,7 @@ impl Memo {
         Ok(Memo {
             path,
             known,
+            is_kept,
             told: false,
         })
     }
@@ -87,7 +91,8 @@ impl Memo {
         }
         let found = measure()?;
         self.known.insert(question, found.map(f64::to_bits).to_vec());
-        if let Err(error) = self.keep()
+        if self.is_kept
+            && let Err(error) = self.keep()
             && !std::mem::replace(&mut self.told, true)
         {
             session.say(&format!(

@@ -117,7 +117,7 @@ impl<'a> Trials<'a> {
     /// # Errors
     /// If a sample cannot be read.
     pub(super) fn samples(&self, runs: usize) -> Result<Arc<dyn strait_quantize::observe::Samples>, Stop> {
-        let adapter = Adapter(&self.job.ready.samples);
+        let adapter = Adapter::alone(&self.job.ready.samples);
         let graph = self.plain.annotated.main();
         let each: u64 = graph
             .nodes()
