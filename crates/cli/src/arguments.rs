@@ -7,6 +7,7 @@ mod eval;
 mod init;
 mod machine;
 mod plugin;
+mod report;
 
 use std::{
     collections::BTreeSet,
@@ -26,6 +27,7 @@ pub(crate) use eval::Eval;
 pub(crate) use init::Init;
 pub(crate) use machine::Machine;
 pub(crate) use plugin::{Check, Language, Lock, New, Plugin, PluginCommand};
+pub(crate) use report::ReportPage;
 
 /// Turns a trained float model and a handful of samples into an integer model for one chip.
 ///
@@ -52,6 +54,8 @@ pub(crate) enum Command {
     Bench(Bench),
     Verify(Verify),
     Inspect(Inspect),
+    #[command(name = "report")]
+    Report(ReportPage),
     Targets(Targets),
     Identify(Identify),
     Plugin(Plugin),

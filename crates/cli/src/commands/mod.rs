@@ -10,6 +10,7 @@ mod identify;
 mod init;
 mod inspect;
 mod plugin;
+mod report;
 mod run;
 mod samples;
 mod targets;
@@ -42,6 +43,7 @@ pub(crate) fn run(arguments: &Arguments) -> Exit {
         Command::Bench(arguments) => bench::run(arguments),
         Command::Verify(arguments) => verify::run(arguments),
         Command::Inspect(arguments) => inspect::run(arguments),
+        Command::Report(arguments) => report::run(arguments),
         Command::Targets(arguments) => targets::run(arguments),
         Command::Identify(arguments) => identify::run(arguments),
         Command::Plugin(arguments) => plugin::run(&arguments.command),

@@ -1,0 +1,162 @@
+//! Where the points went: the causes of the change of each metric, and the error of each layer.
+
+use serde::Serialize;
+use strait_report::{Analysis, MetricPoints, Report};
+
+use crate::{
+    plot::{self, LayerError},
+    words,
+};
+
+use super::{href, names::Names, summary};
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Points {
+    waterfalls: Vec<Waterfall>,
+    evaluated: String,
+    /// The chart of the errors along the network.
+    chart: Option<String>,
+    measured: String,
+    jumps: Vec<Jump>,
+    worst: Vec<Worst>,
+    /// Without an analysis: the layers that the compilation itself found to cost most.
+    costly: Vec<Worst>,
+}
+
+#[derive(Debug, Serialize)]
+struct Waterfall {
+    name: String,
+    whole: Option<String>,
+    svg: String,
+    notes: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Jump {
+    layer: String,
+    href: Option<String>,
+    before: String,
+    after: String,
+}
+
+/// A layer that costs much.
+#[derive(Debug, Default, Serialize)]
+struct Worst {
+    layer: String,
+    href: Option<String>,
+    op: String,
+    single: String,
+    entire: String,
+    share: String,
+    reasons: Vec<String>,
+}
+
+/// The table has at most this many layers; all are in the chart and in the part about layers.
+const MOST: usize = 10;
+
+impl Points {
+    pub(crate) fn new(report: &Report, analysis: Option<&Analysis>, names: &Names<'_>) -> Points {
+        let link = |name: &str| names.layer(name).map(href);
+        let costly = report.costly.iter().filter(|_| analysis.is_none());
+        let costly = costly.map(|costly| Worst {
+            layer: costly.layer.clone(),
+            href: link(&costly.layer),
+            single: words::decibel(costly.snr),
+            ..Worst::default()
+        });
+        let costly = costly.collect();
+        let from_sanity = report.sanity.layers.iter().map(|jump| Jump {
+            layer: jump.layer.clone(),
+            href: link(&jump.layer),
+            before: words::decibel(jump.before),
+            after: words::decibel(jump.after),
+        });
+        let Some(analysis) = analysis else {
+            return Points {
+                waterfalls: Vec::new(),
+                evaluated: String::new(),
+                chart: None,
+                measured: String::new(),
+                jumps: from_sanity.collect(),
+                worst: Vec::new(),
+                costly,
+            };
+        };
+        let mut along: Vec<(usize, LayerError)> = analysis
+            .layers
+            .iter()
+            .map(|layer| {
+                let index = names.layer(&layer.layer);
+                let error = LayerError {
+                    name: layer.layer.clone(),
+                    href: index.map(href),
+                    entire: layer.entire,
+                    single: layer.single,
+                    jumps: layer.jumps,
+                };
+                (index.unwrap_or(usize::MAX), error)
+            })
+            .collect();
+        along.sort_by_key(|(index, _)| *index);
+        let along: Vec<LayerError> = along.into_iter().map(|(_, error)| error).collect();
+        let jumps = analysis.layers.iter().filter(|layer| layer.jumps).map(|layer| Jump {
+            layer: layer.layer.clone(),
+            href: link(&layer.layer),
+            before: layer.before.map_or_else(String::new, words::decibel),
+            after: layer.entire.map_or_else(String::new, words::decibel),
+        });
+        let shown = |snr: Option<f64>| snr.map_or_else(|| "–".to_owned(), words::decibel);
+        let worst = analysis.layers.iter().take(MOST).map(|layer| Worst {
+            layer: layer.layer.clone(),
+            href: link(&layer.layer),
+            op: layer.op.clone(),
+            single: shown(layer.single),
+            entire: shown(layer.entire),
+            share: words::percent(layer.share),
+            reasons: layer.reasons.iter().map(|reason| reason.text.clone()).collect(),
+        });
+        Points {
+            waterfalls: analysis.metrics.iter().map(waterfall).collect(),
+            evaluated: words::counted(analysis.evaluated as usize, "sample"),
+            chart: (!along.is_empty()).then(|| plot::errors(&along)),
+            measured: words::counted(analysis.samples as usize, "calibration sample"),
+            jumps: jumps.collect(),
+            worst: worst.collect(),
+            costly,
+        }
+    }
+}
+
+fn waterfall(metric: &MetricPoints) -> Waterfall {
+    let points = |value: f64| metric.unit.points(value);
+    let steps: Vec<plot::Step> = metric
+        .shares
+        .iter()
+        .map(|share| plot::Step {
+            label: share.cause.words().to_owned(),
+            // A cause is only left out of the measurements if it cannot change anything, and then a note says why.
+            instead: if share.note.is_some() { "nothing" } else { "not known" },
+            change: share.change.as_ref().map(|change| points(change.value)),
+            interval: share
+                .change
+                .as_ref()
+                .and_then(|change| change.interval)
+                .map(|ends| ends.map(points)),
+        })
+        .collect();
+    let whole = metric.change.as_ref();
+    let title = format!("Change of {} by cause, in points", metric.name);
+    let noted = metric
+        .shares
+        .iter()
+        .filter_map(|share| Some(format!("{}: {}", share.cause.words(), share.note.as_ref()?)));
+    Waterfall {
+        name: match &metric.output {
+            Some(output) => format!("{} of {output}", metric.name),
+            None => metric.name.clone(),
+        },
+        whole: whole.map(|change| summary::points(metric.unit, change)),
+        svg: plot::waterfall(&steps, whole.map(|change| points(change.value)), "points", &title),
+        notes: noted.collect(),
+    }
+}
