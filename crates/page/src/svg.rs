@@ -10,14 +10,25 @@ pub(crate) struct Svg {
 
 impl Svg {
     /// Begins a drawing of this size, with a title for readers that do not see it.
-    pub(crate) fn new([width, height]: [f64; 2], class: &str, title: &str) -> Svg {
+    pub(crate) fn new(size: [f64; 2], class: &str, title: &str) -> Svg {
+        Svg::with_role("img", size, class, title)
+    }
+
+    /// Begins a drawing with links in it.
+    pub(crate) fn with_links(size: [f64; 2], class: &str, title: &str) -> Svg {
+        Svg::with_role("group", size, class, title)
+    }
+
+    fn with_role(role: &str, [width, height]: [f64; 2], class: &str, title: &str) -> Svg {
         let mut svg = Svg::default();
         svg.open(
             "svg",
             &[
                 ("class", &class),
+                ("width", &Short(width)),
+                ("height", &Short(height)),
                 ("viewBox", &format_args!("0 0 {} {}", Short(width), Short(height))),
-                ("role", &"img"),
+                ("role", &role),
                 ("aria-label", &title),
             ],
         );

@@ -77,6 +77,11 @@ pub(crate) fn decibel(snr: f64) -> String {
     }
 }
 
+/// A figure of a metric. A line does not end in front of its unit.
+pub(crate) fn figure(unit: strait_evaluate::Unit, value: f64) -> String {
+    unit.shown(value).replace(' ', "\u{a0}").replace('-', "−")
+}
+
 /// A difference with its sign.
 pub(crate) fn signed(number: f64) -> String {
     let text = format!("{number:+.2}").replace('-', "−");

@@ -18,7 +18,7 @@ pub(crate) struct LayerError {
     pub(crate) jumps: bool,
 }
 
-const HEIGHT: f64 = 280.0;
+const HEIGHT: f64 = 300.0;
 const LEFT: f64 = 46.0;
 const TOP: f64 = 26.0;
 const BOTTOM: f64 = 26.0;
@@ -26,7 +26,7 @@ const BOTTOM: f64 = 26.0;
 /// Draws the chart. An SNR above `MOST` is drawn at the upper edge: nobody sees such an error.
 pub(crate) fn errors(layers: &[LayerError]) -> String {
     const MOST: f64 = 60.0;
-    let step = (900.0 / layers.len().max(1) as f64).clamp(7.0, 26.0);
+    let step = (900.0 / layers.len().max(1) as f64).clamp(9.0, 110.0);
     let width = LEFT + step * layers.len() as f64 + 12.0;
     let all = layers.iter().flat_map(|layer| [layer.entire, layer.single]).flatten();
     let finite: Vec<f64> = all.filter(|snr| snr.is_finite()).collect();
@@ -39,17 +39,18 @@ pub(crate) fn errors(layers: &[LayerError]) -> String {
         "Signal-to-noise ratio of {} layers in the order of the network, in decibels",
         layers.len()
     );
-    let mut svg = Svg::new([width, HEIGHT], "plot errors", &title);
+    let mut svg = Svg::with_links([width, HEIGHT], "plot errors", &title);
     for tick in super::ticks([low, high], 6) {
         svg.line("rule", [LEFT, y(tick)], [width, y(tick)]);
         svg.label("tick end", [LEFT - 6.0, y(tick) + 4.0], &words::real(tick));
     }
-    svg.label("tick", [0.0, 12.0], "dB, higher is better");
+    svg.label("tick", [0.0, HEIGHT - 6.0], "dB, higher is better");
     svg.label("tick end", [width, HEIGHT - 6.0], "order of the network →");
     for (index, layer) in layers.iter().enumerate() {
         if layer.jumps {
             let class = if x(index) > width / 2.0 { "jump end" } else { "jump" };
-            svg.rect("jumpband", [x(index) - step / 2.0, TOP], [step, HEIGHT - TOP - BOTTOM]);
+            let band = step.min(26.0);
+            svg.rect("jumpband", [x(index) - band / 2.0, TOP], [band, HEIGHT - TOP - BOTTOM]);
             svg.label(class, [x(index), TOP - 6.0], &words::shortened(&layer.name, 24));
         }
     }

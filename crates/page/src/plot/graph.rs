@@ -63,7 +63,6 @@ pub(crate) fn drawing(boxes: &[Box], edges: &[(usize, usize)], title: &str) -> D
                 ("href", &own.href),
                 ("class", &format_args!("node {}", own.class)),
                 ("data-words", &own.words),
-                ("aria-label", &format_args!("{}, {}", own.op, own.name)),
             ],
         );
         svg.words("title", &[], &own.title);

@@ -12,7 +12,7 @@ use crate::{
 
 use super::{
     href,
-    names::{Errors, badness, converts},
+    names::{Errors, badness, converts, sources},
 };
 
 #[derive(Debug, Serialize)]
@@ -121,7 +121,7 @@ fn one(index: usize, layer: &Layer, errors: &Errors<'_>, total: u64) -> plot::Bo
     plot::Box {
         href: href(index),
         op: layer.op.clone(),
-        name: shown_name(layer).to_owned(),
+        name: shown_name(layer),
         title,
         words: search,
         class: format!(
@@ -140,19 +140,19 @@ fn one(index: usize, layer: &Layer, errors: &Errors<'_>, total: u64) -> plot::Bo
     }
 }
 
-/// The name of a layer without what the compiler has added to it.
-fn shown_name(layer: &Layer) -> &str {
-    let own = layer.name.as_str();
-    own.strip_suffix(":accumulate").unwrap_or(own)
-}
-
 /// How many layers of the model the operation computes at once. Only a fusion joins several.
 fn parts(layer: &Layer) -> usize {
     if layer.fusion.is_none() {
         1
     } else {
-        layer.sources.len().max(1)
+        sources(layer).len()
     }
+}
+
+/// The name of a layer without `:accumulate`, which says nothing to a reader.
+pub(crate) fn shown_name(layer: &Layer) -> String {
+    let own = layer.name.as_str();
+    own.strip_suffix(":accumulate").unwrap_or(own).to_owned()
 }
 
 fn place(layer: &Layer) -> &'static str {

@@ -9,7 +9,8 @@ use crate::{plot, words};
 
 use super::{
     forms::form,
-    names::{Errors, Names, badness, converts},
+    graph::shown_name,
+    names::{Errors, Names, badness, converts, sources},
 };
 
 #[derive(Debug, Serialize)]
@@ -138,7 +139,7 @@ pub(crate) fn layers(report: &Report, names: &Names<'_>, errors: &Errors<'_>) ->
             let snr = error.and_then(|error| error.entire.or(error.single));
             LayerView {
                 number: index + 1,
-                name: layer.name.clone(),
+                name: shown_name(layer),
                 op: layer.op.clone(),
                 words: format!("{} {} {}", layer.name, layer.op, layer.sources.join(" ")).to_lowercase(),
                 place: match &layer.host {
@@ -196,7 +197,7 @@ fn channels(index: usize, layer: &Layer, names: &Names<'_>) -> Option<Plot> {
     }
     Some(Plot {
         title: format!(
-            "Weights {}: largest magnitude (bars), SNR of the codes (dots)",
+            "Weights “{}”: largest magnitude (bars), SNR of the codes (dots)",
             of.tensor
         ),
         svg: plot::channels(of),
@@ -237,13 +238,7 @@ fn facts(layer: &Layer, error: Option<&LayerAnalysis>, total: u64) -> Vec<Fact> 
             facts.push(Fact { what, is });
         }
     };
-    let sources: Vec<&str> = layer
-        .sources
-        .iter()
-        .map(String::as_str)
-        .filter(|source| *source != layer.name)
-        .collect();
-    tell("Source nodes", sources.join(", "));
+    tell("Source nodes", sources(layer).join(", "));
     for operand in &layer.operands {
         let kind = if operand.constant { "Constant" } else { "Reads" };
         tell(kind, format!("{}: {}", operand.name, ty(&operand.elem, &operand.shape)));

@@ -117,8 +117,12 @@ fn helps(analysis: &Analysis, rule: &TriedRule) -> Option<(f64, Advice)> {
         }
     }
     (gain > WORTH).then(|| {
+        let layer = analysis.layers.iter().find(|layer| layer.layer == rule.layer);
+        let why = layer
+            .and_then(|layer| layer.reasons.first())
+            .map(|reason| format!(": {}", reason.text));
         let advice = Advice {
-            what: format!("Layer {}", rule.layer),
+            what: format!("Layer {}{}", rule.layer, why.unwrap_or_default()),
             effect: Some(effect.join("; ")),
             paste: rule.toml.trim().to_owned(),
             place: RULE,

@@ -27,8 +27,9 @@ pub(crate) struct Points {
 struct Waterfall {
     name: String,
     whole: Option<String>,
-    svg: String,
-    notes: Vec<String>,
+    svg: Option<String>,
+    /// The causes that change nothing, with the reasons.
+    notes: Vec<[String; 2]>,
 }
 
 #[derive(Debug, Serialize)]
@@ -86,7 +87,7 @@ impl Points {
             .layers
             .iter()
             .map(|layer| {
-                let index = names.layer(&layer.layer);
+                let index = names.analysed(layer);
                 let error = LayerError {
                     name: layer.layer.clone(),
                     href: index.map(href),
@@ -101,14 +102,14 @@ impl Points {
         let along: Vec<LayerError> = along.into_iter().map(|(_, error)| error).collect();
         let jumps = analysis.layers.iter().filter(|layer| layer.jumps).map(|layer| Jump {
             layer: layer.layer.clone(),
-            href: link(&layer.layer),
+            href: names.analysed(layer).map(href),
             before: layer.before.map_or_else(String::new, words::decibel),
             after: layer.entire.map_or_else(String::new, words::decibel),
         });
         let shown = |snr: Option<f64>| snr.map_or_else(|| "–".to_owned(), words::decibel);
         let worst = analysis.layers.iter().take(MOST).map(|layer| Worst {
             layer: layer.layer.clone(),
-            href: link(&layer.layer),
+            href: names.analysed(layer).map(href),
             op: layer.op.clone(),
             single: shown(layer.single),
             entire: shown(layer.entire),
@@ -129,34 +130,34 @@ impl Points {
 
 fn waterfall(metric: &MetricPoints) -> Waterfall {
     let points = |value: f64| metric.unit.points(value);
-    let steps: Vec<plot::Step> = metric
-        .shares
-        .iter()
-        .map(|share| plot::Step {
-            label: share.cause.words().to_owned(),
-            // A cause is only left out of the measurements if it cannot change anything, and then a note says why.
-            instead: if share.note.is_some() { "nothing" } else { "not known" },
-            change: share.change.as_ref().map(|change| points(change.value)),
-            interval: share
-                .change
-                .as_ref()
-                .and_then(|change| change.interval)
-                .map(|ends| ends.map(points)),
+    let steps: Vec<plot::Step> = (metric.shares.iter())
+        .filter_map(|share| {
+            let change = share.change.as_ref()?;
+            Some(plot::Step {
+                label: share.cause.words().to_owned(),
+                change: points(change.value),
+                interval: change.interval.map(|ends| ends.map(points)),
+            })
         })
         .collect();
     let whole = metric.change.as_ref();
     let title = format!("Change of {} by cause, in points", metric.name);
-    let noted = metric
-        .shares
-        .iter()
-        .filter_map(|share| Some(format!("{}: {}", share.cause.words(), share.note.as_ref()?)));
+    let others = metric.shares.iter().filter(|share| share.change.is_none());
+    let noted = others.map(|share| {
+        let note = share.note.as_deref().unwrap_or("not known");
+        [
+            share.cause.words().to_owned(),
+            note.trim_start_matches("nothing: ").to_owned(),
+        ]
+    });
     Waterfall {
         name: match &metric.output {
             Some(output) => format!("{} of {output}", metric.name),
             None => metric.name.clone(),
         },
         whole: whole.map(|change| summary::points(metric.unit, change)),
-        svg: plot::waterfall(&steps, whole.map(|change| points(change.value)), "points", &title),
+        svg: (!steps.is_empty())
+            .then(|| plot::waterfall(&steps, whole.map(|change| points(change.value)), "points", &title)),
         notes: noted.collect(),
     }
 }

@@ -130,7 +130,7 @@ fn verdict(report: &Report) -> (&'static str, &'static str, String) {
     let figures = leading(report).and_then(|metric| {
         let (float, integer) = (metric.float?, metric.integer?);
         let gain = gain(metric)?;
-        let shown = |figure: Figure| metric.unit.shown(figure.value);
+        let shown = |figure: Figure| words::figure(metric.unit, figure.value);
         let than = if metric.better == Better::Higher {
             ["below", "above"]
         } else {
@@ -230,13 +230,13 @@ fn tiles(report: &Report) -> Vec<Tile> {
             label: "Accuracy",
             value: metric
                 .integer
-                .map_or_else(String::new, |figure| metric.unit.shown(figure.value)),
+                .map_or_else(String::new, |figure| words::figure(metric.unit, figure.value)),
             note: format!(
                 "{}, {} in float",
                 change.unwrap_or_default(),
                 metric
                     .float
-                    .map_or_else(String::new, |figure| metric.unit.shown(figure.value))
+                    .map_or_else(String::new, |figure| words::figure(metric.unit, figure.value))
             ),
         });
     }
@@ -296,7 +296,11 @@ fn metric(metric: &Measured) -> MetricView {
                     ends.map(|end| words::real((end * 100.0).round() / 100.0)).join(", ")
                 )
             });
-            format!("{}{}", metric.unit.shown(figure.value), interval.unwrap_or_default())
+            format!(
+                "{}{}",
+                words::figure(metric.unit, figure.value),
+                interval.unwrap_or_default()
+            )
         })
     };
     let change = metric.change.as_ref();
