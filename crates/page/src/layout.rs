@@ -29,6 +29,9 @@ pub(crate) struct Layout {
     pub(crate) size: [f64; 2],
 }
 
+/// Each move also goes a little to the middle, so that a long graph does not drift to a side.
+const PULL: f64 = 0.96;
+
 struct Item {
     rank: usize,
     width: f64,
@@ -132,7 +135,7 @@ fn mean(items: &[Item], neighbours: &[usize]) -> Option<f64> {
         sum += weight * item.x;
         weights += weight;
     }
-    (weights > 0.0).then(|| sum / weights)
+    (weights > 0.0).then(|| PULL * sum / weights)
 }
 
 fn step(items: &mut [Item], row: &mut [usize], order: bool, side: impl Fn(&Item) -> &Vec<usize>) {

@@ -101,6 +101,16 @@
       views.set(canvas, { x: (width - shown) / 2, y: -8, width: shown });
       show(canvas);
     }
+    // At first, boxes are as large as they were drawn, and the first one stands in the middle.
+    function start(canvas) {
+      fit(canvas, false);
+      const view = views.get(canvas);
+      const first = canvas.querySelector(".box");
+      if (!first || view.width <= canvas.clientWidth) return;
+      view.width = canvas.clientWidth;
+      view.x = Number(first.getAttribute("x")) + Number(first.getAttribute("width")) / 2 - view.width / 2;
+      show(canvas);
+    }
     function zoom(canvas, factor, atX, atY) {
       const view = views.get(canvas);
       const box = canvas.getBoundingClientRect();
@@ -130,7 +140,7 @@
     }
     const visible = () => canvases.find((canvas) => !canvas.hidden);
     for (const canvas of canvases) {
-      fit(canvas, false);
+      start(canvas);
       let from = null;
       let moved = 0;
       canvas.addEventListener("pointerdown", (event) => {
@@ -190,7 +200,7 @@
     function choose() {
       if (!fold) return;
       for (const canvas of canvases) canvas.hidden = canvas.id !== "graph-" + fold.value;
-      fit(visible(), false);
+      start(visible());
     }
     if (fold) fold.addEventListener("change", choose);
     choose();

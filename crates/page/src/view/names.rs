@@ -30,7 +30,8 @@ impl<'r> Names<'r> {
                 }
             }
         }
-        let results = report.layers.iter().enumerate();
+        // Where a tensor leaves the integers, its error is that of the layer in front of the conversion.
+        let results = report.layers.iter().enumerate().filter(|(_, layer)| !converts(layer));
         let results = results.flat_map(|(index, layer)| layer.results.iter().map(move |result| (&*result.name, index)));
         let distributions = report.distributions.iter().map(|of| (of.tensor.as_str(), of));
         let weights = report.weights.iter().map(|of| (of.layer.as_str(), of));

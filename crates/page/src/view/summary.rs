@@ -162,7 +162,13 @@ fn verdict(report: &Report) -> (&'static str, &'static str, String) {
     let faulty = report.sanity.outputs.iter().find(|output| !output.faults.is_empty());
     if let Some(output) = faulty {
         let faults: Vec<&str> = output.faults.iter().map(|fault| fault_words(*fault)).collect();
-        let text = format!("{said}Output {} is damaged: {}", output.output, faults.join(", "));
+        let jump = report
+            .sanity
+            .layers
+            .first()
+            .map(|jump| format!("; the error jumps at {}", jump.layer));
+        let jump = jump.unwrap_or_default();
+        let text = format!("{said}Output {} is damaged: {}{jump}", output.output, faults.join(", "));
         return ("bad", "Damaged", sentence(&text));
     }
     let placed = placed(report);
@@ -293,7 +299,7 @@ fn metric(metric: &Measured) -> MetricView {
             let interval = figure.interval.map(|ends| {
                 format!(
                     " [{}]",
-                    ends.map(|end| words::real((end * 100.0).round() / 100.0)).join(", ")
+                    ends.map(|end| format!("{end:.2}").replace('-', "−")).join(", ")
                 )
             });
             format!(
