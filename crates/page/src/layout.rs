@@ -2,7 +2,8 @@
 //!
 //! The rank of a node is the length of the longest path to it. An edge over several ranks passes through a bend on each rank
 //! between them. Nodes and bends of a rank are ordered by the mean place of their neighbours, and then moved towards this
-//! mean as far as their order and distances allow.
+//! mean as far as their order and distances allow. A long graph is cut into columns that stand beside each other, since a
+//! screen is wider than high.
 
 /// The distance between two ranks, from top to top.
 pub(crate) const RANK: f64 = 62.0;
@@ -26,6 +27,8 @@ pub(crate) struct Layout {
     pub(crate) nodes: Vec<[f64; 2]>,
     /// The places of the bends of each edge, from its producer to its reader.
     pub(crate) bends: Vec<Vec<[f64; 2]>>,
+    /// The left end of each column.
+    pub(crate) columns: Vec<f64>,
     pub(crate) size: [f64; 2],
 }
 
@@ -183,7 +186,65 @@ fn place(items: &mut [Item], row: &[usize], wanted: impl Fn(&[Item], usize) -> O
     }
 }
 
+/// The free space between two columns, in which edges lead from the foot of one to the head of the next.
+pub(crate) const GAP: f64 = 56.0;
+
+/// The free space above and below a column.
+const MARGIN: f64 = 30.0;
+
+/// How much wider than high a drawing should be.
+const ASPECT: f64 = 2.0;
+
+/// The most columns.
+const COLUMNS: usize = 16;
+
 fn finish(items: &[Item], count: usize, chains: &[Vec<usize>], rows: usize) -> Layout {
+    let starts = starts(items, rows);
+    let column = |item: &Item| starts.partition_point(|start| *start <= item.rank).saturating_sub(1);
+    let mut ends = vec![[f64::INFINITY, f64::NEG_INFINITY]; starts.len()];
+    for item in items {
+        if let Some([left, right]) = ends.get_mut(column(item)) {
+            (*left, *right) = (
+                left.min(item.x - item.width / 2.0),
+                right.max(item.x + item.width / 2.0),
+            );
+        }
+    }
+    let mut columns = Vec::new();
+    let mut width = 0.0;
+    for [left, right] in ends.iter().filter(|[left, right]| left <= right) {
+        columns.push(width);
+        width += right - left + GAP;
+    }
+    let at = |item: &Item| {
+        let own = column(item);
+        let (left, start) = (
+            ends.get(own).map_or(0.0, |ends| ends[0]),
+            starts.get(own).copied().unwrap_or(0),
+        );
+        let x = columns.get(own).copied().unwrap_or(0.0) + item.x - left;
+        [x, MARGIN + RANK * (item.rank - start) as f64]
+    };
+    let longest = starts
+        .iter()
+        .zip(starts.iter().skip(1).chain([&rows]))
+        .map(|(start, end)| end - start)
+        .max();
+    Layout {
+        nodes: items.iter().take(count).map(at).collect(),
+        bends: (chains.iter())
+            .map(|chain| chain.iter().filter_map(|&index| Some(at(items.get(index)?))).collect())
+            .collect(),
+        columns,
+        size: [
+            (width - GAP).max(0.0),
+            2.0 * MARGIN + RANK * longest.unwrap_or(0) as f64,
+        ],
+    }
+}
+
+/// The first rank of each column. Columns have about the same height, and end where few edges lead on.
+fn starts(items: &[Item], rows: usize) -> Vec<usize> {
     let left = items
         .iter()
         .map(|item| item.x - item.width / 2.0)
@@ -192,17 +253,29 @@ fn finish(items: &[Item], count: usize, chains: &[Vec<usize>], rows: usize) -> L
         .iter()
         .map(|item| item.x + item.width / 2.0)
         .fold(f64::NEG_INFINITY, f64::max);
-    let at = |item: &Item| [item.x - left, 16.0 + RANK * item.rank as f64];
-    Layout {
-        nodes: items.iter().take(count).map(at).collect(),
-        bends: (chains.iter())
-            .map(|chain| chain.iter().filter_map(|&index| Some(at(items.get(index)?))).collect())
-            .collect(),
-        size: [
-            if items.is_empty() { 0.0 } else { right - left },
-            RANK * rows as f64 + 16.0,
-        ],
+    let (width, height) = ((right - left).max(NODE) + GAP, RANK * rows.max(1) as f64);
+    let off = |columns: usize| {
+        let columns = columns as f64;
+        (columns * columns * width / height / ASPECT).ln().abs()
+    };
+    let many = (1..=COLUMNS.min(rows.max(1)))
+        .min_by(|one, other| off(*one).total_cmp(&off(*other)))
+        .unwrap_or(1);
+    let mut crossing = vec![0usize; rows];
+    for item in items {
+        if let Some(crossing) = crossing.get_mut(item.rank) {
+            *crossing += item.above.len();
+        }
     }
+    let each = rows / many;
+    let mut starts = vec![0];
+    for column in 1..many {
+        let even = rows * column / many;
+        let near = even.saturating_sub(each / 5)..=even + each / 5;
+        let best = near.min_by_key(|rank| (crossing.get(*rank).copied().unwrap_or(usize::MAX), rank.abs_diff(even)));
+        starts.extend(best.filter(|best| starts.last().is_none_or(|last| last < best)));
+    }
+    starts
 }
 
 #[cfg(test)]
@@ -237,5 +310,20 @@ mod tests {
     fn a_circle_and_a_node_that_is_not_there_do_no_harm() {
         let placed = layout(2, &[(0, 1), (1, 0), (0, 7)]);
         assert_eq!(placed.nodes.len(), 2);
+    }
+
+    #[test]
+    fn a_long_graph_stands_in_columns_beside_each_other() {
+        let edges: Vec<(usize, usize)> = (1..100).map(|node| (node - 1, node)).collect();
+        let placed = layout(100, &edges);
+        assert!(placed.columns.len() > 2, "{:?}", placed.columns);
+        let [width, height] = placed.size;
+        assert!((1.0..4.0).contains(&(width / height)), "{width} {height}");
+        assert!(
+            placed
+                .nodes
+                .iter()
+                .all(|[x, y]| (0.0..width).contains(x) && (0.0..height).contains(y))
+        );
     }
 }

@@ -101,14 +101,15 @@
       views.set(canvas, { x: (width - shown) / 2, y: -8, width: shown });
       show(canvas);
     }
-    // At first, boxes are as large as they were drawn, and the first one stands in the middle.
+    // At first, the whole graph is shown, unless nobody could read it.
     function start(canvas) {
-      fit(canvas, false);
+      fit(canvas, true);
       const view = views.get(canvas);
       const first = canvas.querySelector(".box");
-      if (!first || view.width <= canvas.clientWidth) return;
+      if (!first || view.width <= 1.9 * canvas.clientWidth) return;
+      const middle = Number(first.getAttribute("x")) + Number(first.getAttribute("width")) / 2;
       view.width = canvas.clientWidth;
-      view.x = Number(first.getAttribute("x")) + Number(first.getAttribute("width")) / 2 - view.width / 2;
+      view.x = Math.max(-12, middle - view.width / 2);
       show(canvas);
     }
     function zoom(canvas, factor, atX, atY) {

@@ -37,7 +37,7 @@ const FLOORS: &[(&str, &[&[&str]])] = &[
             &["sanity", "targets"],
             &["analysis"],
             &["pipeline"],
-            &["artifact", "catalogue", "inspect", "lock"],
+            &["artifact", "catalogue", "inspect", "lock", "page"],
             &["bench", "eval", "run", "verification"],
         ],
     ),

@@ -8,6 +8,7 @@ mod calibrate;
 mod identify;
 mod inspect;
 mod plugin;
+mod report;
 
 use std::{
     fs,

@@ -1,7 +1,7 @@
 //! The graph: boxes with edges between them.
 
 use crate::{
-    layout::{Layout, RANK, layout},
+    layout::{GAP, Layout, RANK, layout},
     svg::{Short, Svg},
     words,
 };
@@ -35,7 +35,12 @@ const HEIGHT: f64 = 36.0;
 
 /// Draws boxes and edges. An edge is the position of its producer and of its reader.
 pub(crate) fn drawing(boxes: &[Box], edges: &[(usize, usize)], title: &str) -> Drawing {
-    let Layout { nodes, bends, size } = layout(boxes.len(), edges);
+    let Layout {
+        nodes,
+        bends,
+        columns,
+        size,
+    } = layout(boxes.len(), edges);
     let size = size.map(|length| length.max(WIDTH + 20.0));
     let mut svg = Svg::default();
     svg.open(
@@ -52,7 +57,7 @@ pub(crate) fn drawing(boxes: &[Box], edges: &[(usize, usize)], title: &str) -> D
         let (Some(&[x0, y0]), Some(&[x1, y1])) = (nodes.get(from), nodes.get(to)) else {
             continue;
         };
-        lines += &curve([x0, y0 + HEIGHT], bends, [x1, y1]);
+        lines += &curve([x0, y0 + HEIGHT], bends, [x1, y1], &columns);
     }
     svg.add("path", &[("class", &"edges"), ("d", &lines)]);
     for (own, &[x, y]) in boxes.iter().zip(&nodes) {
@@ -89,15 +94,21 @@ pub(crate) fn drawing(boxes: &[Box], edges: &[(usize, usize)], title: &str) -> D
 }
 
 /// A smooth line from the lower side of a box through bends to the upper side of another.
-fn curve(from: [f64; 2], bends: &[[f64; 2]], to: [f64; 2]) -> String {
+fn curve(from: [f64; 2], bends: &[[f64; 2]], to: [f64; 2], columns: &[f64]) -> String {
     let mut line = format!("M{} {}", Short(from[0]), Short(from[1]));
     let mut at = from;
     let mut bend = |[x, y]: [f64; 2]| {
         let middle = (at[1] + y) / 2.0;
         let (x0, x1, y1, middle) = (Short(at[0]), Short(x), Short(y), Short(middle));
-        line += &match at[0] == x {
-            true => format!("V{y1}"),
-            false => format!("C{x0} {middle} {x1} {middle} {x1} {y1}"),
+        // A place that is not below the last one is in another column: the line leads through the gap in front of it.
+        let before = columns.partition_point(|left| *left <= x).checked_sub(1);
+        let gap = before
+            .and_then(|column| columns.get(column))
+            .map_or(0.0, |left| left - GAP / 2.0);
+        line += &match (at[0] == x, y <= at[1]) {
+            (_, true) => format!("V{}H{}V{}H{x1}V{y1}", Short(at[1] + 12.0), Short(gap), Short(y - 12.0)),
+            (true, false) => format!("V{y1}"),
+            (false, false) => format!("C{x0} {middle} {x1} {middle} {x1} {y1}"),
         };
         at = [x, y];
     };
