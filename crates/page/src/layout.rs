@@ -33,7 +33,7 @@ pub(crate) struct Layout {
 }
 
 /// Each move also goes a little to the middle, so that a long graph does not drift to a side.
-const PULL: f64 = 0.96;
+const PULL: f64 = 0.99;
 
 struct Item {
     rank: usize,

@@ -69,7 +69,9 @@ pub fn page(report: &Report, analysis: Option<&Analysis>, redacted: bool) -> Res
     }
     templates.add_global("style", minijinja::Value::from_safe_string(STYLE.to_owned()));
     templates.add_global("script", minijinja::Value::from_safe_string(SCRIPT.to_owned()));
-    Ok(templates
-        .get_template("page.html")?
-        .render(minijinja::value::Serde(&view))?)
+    let page = templates.get_template("page.html")?;
+    let page = page.render(minijinja::value::Serde(&view))?;
+    // A document must not contain control characters, which a name from a file can have.
+    let control = |character: char| character.is_control() && !matches!(character, '\n' | '\t');
+    Ok(page.replace(control, "\u{fffd}"))
 }

@@ -18,9 +18,9 @@ pub(crate) struct LayerError {
     pub(crate) jumps: bool,
 }
 
-const HEIGHT: f64 = 300.0;
+const HEIGHT: f64 = 314.0;
 const LEFT: f64 = 46.0;
-const TOP: f64 = 26.0;
+const TOP: f64 = 40.0;
 const BOTTOM: f64 = 26.0;
 
 /// Draws the chart. An SNR above `MOST` is drawn at the upper edge: nobody sees such an error.
@@ -46,13 +46,19 @@ pub(crate) fn errors(layers: &[LayerError]) -> String {
     }
     svg.label("tick", [0.0, HEIGHT - 6.0], "dB, higher is better");
     svg.label("tick end", [width, HEIGHT - 6.0], "order of the network →");
-    for (index, layer) in layers.iter().enumerate() {
-        if layer.jumps {
-            let class = if x(index) > width / 2.0 { "jump end" } else { "jump" };
-            let band = step.min(26.0);
-            svg.rect("jumpband", [x(index) - band / 2.0, TOP], [band, HEIGHT - TOP - BOTTOM]);
-            svg.label(class, [x(index), TOP - 6.0], &words::shortened(&layer.name, 24));
-        }
+    // Names that would overlap stand in two rows.
+    let (mut before, mut raised) = (f64::NEG_INFINITY, false);
+    for (index, layer) in layers.iter().enumerate().filter(|(_, layer)| layer.jumps) {
+        let band = step.min(26.0);
+        svg.rect("jumpband", [x(index) - band / 2.0, TOP], [band, HEIGHT - TOP - BOTTOM]);
+        raised = !raised && x(index) - before < 110.0;
+        before = x(index);
+        let y = if raised { TOP - 20.0 } else { TOP - 6.0 };
+        svg.label(
+            if x(index) > width / 2.0 { "jump end" } else { "jump" },
+            [x(index), y],
+            &words::shortened(&layer.name, 20),
+        );
     }
     let line = |of: &dyn Fn(&LayerError) -> Option<f64>| {
         let points = layers.iter().enumerate();

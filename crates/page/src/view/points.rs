@@ -1,7 +1,7 @@
 //! Where the points went: the causes of the change of each metric, and the error of each layer.
 
 use serde::Serialize;
-use strait_report::{Analysis, MetricPoints, Report};
+use strait_report::{Analysis, LayerAnalysis, MetricPoints, Report};
 
 use crate::{
     plot::{self, LayerError},
@@ -100,12 +100,15 @@ impl Points {
             .collect();
         along.sort_by_key(|(index, _)| *index);
         let along: Vec<LayerError> = along.into_iter().map(|(_, error)| error).collect();
-        let jumps = analysis.layers.iter().filter(|layer| layer.jumps).map(|layer| Jump {
+        let mut jumping: Vec<&LayerAnalysis> = analysis.layers.iter().filter(|layer| layer.jumps).collect();
+        jumping.sort_by_key(|layer| names.analysed(layer));
+        let jumps = jumping.into_iter().map(|layer| Jump {
             layer: layer.layer.clone(),
             href: names.analysed(layer).map(href),
             before: layer.before.map_or_else(String::new, words::decibel),
             after: layer.entire.map_or_else(String::new, words::decibel),
         });
+        let jumps = jumps.collect();
         let shown = |snr: Option<f64>| snr.map_or_else(|| "–".to_owned(), words::decibel);
         let worst = analysis.layers.iter().take(MOST).map(|layer| Worst {
             layer: layer.layer.clone(),
@@ -121,7 +124,7 @@ impl Points {
             evaluated: words::counted(analysis.evaluated as usize, "sample"),
             chart: (!along.is_empty()).then(|| plot::errors(&along)),
             measured: words::counted(analysis.samples as usize, "calibration sample"),
-            jumps: jumps.collect(),
+            jumps,
             worst: worst.collect(),
             costly,
         }
