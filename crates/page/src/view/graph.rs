@@ -12,7 +12,7 @@ use crate::{
 
 use super::{
     href,
-    names::{Errors, badness, converts, sources},
+    names::{Errors, badness, converts, plain, sources},
 };
 
 #[derive(Debug, Serialize)]
@@ -256,18 +256,20 @@ fn folded(layers: &[Layer], edges: &[(usize, usize)], errors: &Errors<'_>, total
     let deepest = paths.iter().map(Vec::len).max()?;
     let grouped = |depth: usize| {
         let mut groups: BTreeMap<Vec<&str>, usize> = BTreeMap::new();
-        let mut before: Option<usize> = None;
-        let of: Vec<usize> = paths
-            .iter()
-            .map(|path| {
-                let key: Vec<&str> = path.iter().take(depth).copied().collect();
+        // Neighbouring layers without parts in their names are one group, which has the name of its first layer.
+        let mut outside: Option<usize> = None;
+        let of: Vec<usize> = (paths.iter().zip(layers))
+            .map(|(path, layer)| {
                 let next = groups.len();
-                // A layer without parts in its name belongs to the layer before it.
-                let group = match (key.is_empty(), before) {
-                    (true, Some(before)) => before,
-                    _ => *groups.entry(key).or_insert(next),
+                if let (true, Some(group)) = (path.is_empty(), outside) {
+                    return group;
+                }
+                let key: Vec<&str> = match path.is_empty() {
+                    true => vec![plain(&layer.name)],
+                    false => path.iter().take(depth).copied().collect(),
                 };
-                before = Some(group);
+                let group = *groups.entry(key).or_insert(next);
+                outside = path.is_empty().then_some(group);
                 group
             })
             .collect();
