@@ -10,6 +10,7 @@ mod init;
 mod machine;
 mod made;
 mod plugin;
+mod report;
 mod sharing;
 
 use std::{
@@ -31,6 +32,7 @@ pub(crate) use init::Init;
 pub(crate) use machine::Machine;
 pub(crate) use made::{Completions, Man};
 pub(crate) use plugin::{Check, Language, Lock, New, Plugin, PluginCommand};
+pub(crate) use report::ReportPage;
 pub(crate) use sharing::Sharing;
 
 /// Turns a trained float model and a handful of samples into an integer model for one chip.
@@ -58,6 +60,8 @@ pub(crate) enum Command {
     Bench(Bench),
     Verify(Verify),
     Inspect(Inspect),
+    #[command(name = "report")]
+    Report(ReportPage),
     Targets(Targets),
     Identify(Identify),
     Plugin(Plugin),

@@ -40,11 +40,16 @@ fn the_expected_targets_are_registered_in_the_binary() {
 #[test]
 fn the_version_names_the_packages_of_the_targets() {
     let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(strait(&["-V"]), format!("strait {version}\n"));
+    let long = strait(&["--version"]);
     let expected = format!(
-        "strait {version}\nstrait-target-ascend {version}\nstrait-target-generic-int8 {version}\n\
-         strait-target-onnxruntime {version}\nstrait-target-sima-mla {version}\n"
+        "strait {version}\ntargets: strait-target-ascend {version}, strait-target-generic-int8 {version}, \
+         strait-target-onnxruntime {version}, strait-target-sima-mla {version}\n"
     );
-    assert_eq!(strait(&["--version"]), expected);
+    assert!(
+        long.starts_with(&expected) && long.contains("instruction sets: "),
+        "{long}"
+    );
 }
 
 #[test]

@@ -23,6 +23,14 @@ pub struct Output {
     /// differ by 128. 16-bit activations are always `int16`.
     #[serde(default)]
     pub qdq_activations: QdqActivations,
+    /// The forms in which the report is written. `report.json` is always written. `"html"` adds `report.html`, one page with
+    /// plots that needs no other file.
+    #[serde(default)]
+    pub report: Vec<ReportForm>,
+    /// Leaves the names of layers and tensors and the statistics of weights out of `report.html`, and the statistics of weights
+    /// out of `report.json`. Names stay in `report.json`, because `strait verify` compares it with the model.
+    #[serde(default)]
+    pub redact: bool,
     /// What is written for a single target, by the target's id.
     #[serde(default)]
     pub target: BTreeMap<String, OutputOfTarget>,
@@ -38,6 +46,16 @@ impl Output {
             None => Some((KeyPath::of(&["output", "emit"]), self.emit.as_deref()?)),
         }
     }
+}
+
+/// A form of the report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ReportForm {
+    /// `report.json`, for programs.
+    Json,
+    /// `report.html`, for people.
+    Html,
 }
 
 /// The type of 8-bit activations in the Q/DQ ONNX file.

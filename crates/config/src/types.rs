@@ -19,7 +19,7 @@ use strait_target::{OptionValue, Options};
 
 pub use super::evaluation::{Better, BoxFormat, Drop, Evaluation, Expected, Metric, MetricTable, OwnUnit, Score};
 use super::leaf::{FORMATS, FilePath, Layout, Pattern, Range, Sha256};
-pub use super::output::{Cache, CacheType, FileLayout, FileType, Output, OutputOfTarget, QdqActivations};
+pub use super::output::{Cache, CacheType, FileLayout, FileType, Output, OutputOfTarget, QdqActivations, ReportForm};
 pub use super::plugins::{Pin, PinnedFile, Plugin, TableFile, Trust, Unpinned};
 pub use super::{
     data::{Data, NotANumber, Unreadable},

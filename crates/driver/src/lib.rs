@@ -19,6 +19,7 @@ pub mod limits;
 pub mod lock;
 mod machine;
 mod model;
+pub mod page;
 pub mod pipeline;
 mod plugins;
 pub mod recognise;

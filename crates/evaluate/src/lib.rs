@@ -7,6 +7,9 @@
 //!
 //! Without the feature `metrics`, this crate only has the types of the figures, for crates that read or write reports.
 
+// Without metrics, nothing draws samples.
+#![cfg_attr(not(feature = "metrics"), allow(dead_code))]
+
 mod accuracy;
 #[cfg(feature = "metrics")]
 mod answers;
@@ -26,6 +29,7 @@ mod portable;
 mod proportion;
 mod quantiles;
 mod resample;
+#[cfg(feature = "metrics")]
 mod seen;
 mod words;
 
@@ -42,5 +46,6 @@ pub use meter::{Measure, Meter, MetricFigures, Note, Runs};
 #[cfg(feature = "metrics")]
 pub use parts::ConcatenatedParts;
 pub use proportion::{Paired, Proportion};
+#[cfg(feature = "metrics")]
 pub use seen::{EvaluatedSample, Output, floats};
 pub use words::{Better, BoxFormat, Metric};

@@ -103,6 +103,8 @@ pub fn build(material: Material<'_>) -> Report {
         },
         not_for_deployment: None,
         data: BTreeMap::new(),
+        sources: BTreeMap::new(),
+        settings: None,
         remarks: Vec::new(),
         summary: derived::summary(graph, &nodes, exact, fusion.fired.len() - exact, fusion.refused.len()),
         evidence: evidence::count(&spec.reference.oracle, &bases),
@@ -130,6 +132,8 @@ pub fn build(material: Material<'_>) -> Report {
             .collect(),
         rules: Vec::new(),
         quantize: Vec::new(),
+        distributions: Vec::new(),
+        weights: Vec::new(),
     }
 }
 

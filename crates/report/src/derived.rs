@@ -11,7 +11,9 @@ use strait_core::{
     shape::{element_count, fixed_dims},
 };
 
-use super::{FiredReport, Grid, Layer, Report, Summary, ValueReport, fusions::fired_by};
+use strait_compile::types::node_operations;
+
+use super::{FiredReport, Grid, Layer, OperandReport, Report, Summary, ValueReport, fusions::fired_by};
 
 /// Returns sentences that say where a report contradicts the model. If a contradiction is about a layer of the model,
 /// its sentence names the layer.
@@ -44,7 +46,12 @@ pub fn disagreements(report: &Report, model: &Model) -> Vec<String> {
         ));
     }
     for ((value, expected), said) in fired.iter().zip(&report.fusions.fired) {
-        found.extend(another(&format!("the fusion that makes `{value}`"), expected, said));
+        let expected = FiredReport {
+            // Reports of older versions do not have this key.
+            accumulators: expected.accumulators.filter(|_| said.accumulators.is_some()),
+            ..expected.clone()
+        };
+        found.extend(another(&format!("the fusion that makes `{value}`"), &expected, said));
     }
     let order = graph.topological_order().unwrap_or_default();
     let nodes: Vec<&Node> = order.into_iter().filter_map(|id| graph.node(id)).collect();
@@ -57,15 +64,25 @@ pub fn disagreements(report: &Report, model: &Model) -> Vec<String> {
         by_certificate.entry(value).or_insert(fired);
     }
     for (node, said) in nodes.iter().zip(&report.layers) {
+        let now = layer(module, node, |value| {
+            by_certificate.get(value).map(|&fired| fired.clone())
+        });
+        // Reports of older versions do not have these two keys.
+        let older = said.operations.is_none() && said.operands.is_empty();
+        let unsaid = said.fusion.as_ref().is_none_or(|said| said.accumulators.is_none());
         let expected = Layer {
+            fusion: now.fusion.map(|fusion| FiredReport {
+                accumulators: fusion.accumulators.filter(|_| !unsaid),
+                ..fusion
+            }),
+            operands: if older { Vec::new() } else { now.operands },
+            operations: now.operations.filter(|_| !older),
             free_integers: said.free_integers.clone(),
             from_scales: said.from_scales.clone(),
             evidence: said.evidence.clone(),
             rests_on: said.rests_on.clone(),
             outside: said.outside.clone(),
-            ..layer(module, node, |value| {
-                by_certificate.get(value).map(|&fired| fired.clone())
-            })
+            ..now
         };
         found.extend(another(&format!("layer `{}`", expected.name), &expected, said));
     }
@@ -103,6 +120,13 @@ pub(super) fn layer(module: &Module, node: &Node, made_by: impl Fn(&str) -> Opti
             Placement::Accelerator => None,
             Placement::Host(why) => Some(why.as_ref().into()),
         },
+        operands: node
+            .inputs
+            .iter()
+            .flatten()
+            .filter_map(|&id| operand(module, id))
+            .collect(),
+        operations: operations(module, node),
         form: node.requantization().map(|form| form.kind().name().to_owned()),
         free_integers: None,
         from_scales: None,
@@ -113,6 +137,22 @@ pub(super) fn layer(module: &Module, node: &Node, made_by: impl Fn(&str) -> Opti
         outside: Vec::new(),
         results,
     }
+}
+
+fn operand(module: &Module, id: ValueId) -> Option<OperandReport> {
+    let graph = module.main();
+    let value = graph.value(id)?;
+    Some(OperandReport {
+        name: module.name(value.name).to_owned(),
+        elem: value.ty.elem.name().to_owned(),
+        shape: fixed_dims(&value.ty.shape).unwrap_or_default().to_vec(),
+        constant: graph.data_of(id).is_some(),
+    })
+}
+
+fn operations(module: &Module, node: &Node) -> Option<u64> {
+    let (id, _) = module.main().producer(*node.outputs.first()?)?;
+    Some(node_operations(module, id))
 }
 
 fn value_report(module: &Module, value: &Value) -> ValueReport {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use strait_core::{Reason, ReasonCode};
 use strait_lower::{Attempt, Fused, Fusion, Merged, Refused, Until, dropped_clamp};
-use strait_requantize::{Certificate, Verdict};
+use strait_requantize::{Argument, Certificate, Verdict};
 use strait_target::{
     TargetSpec,
     spec::{FusionRow, Row},
@@ -40,6 +40,10 @@ pub struct FiredReport {
     pub verdict: Verdict,
     /// The fusion's certificate in words.
     pub claim: String,
+    /// The smallest and the largest accumulator that any channel can have. Absent if the certificate is not about accumulators,
+    /// and in reports of versions that did not have this key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accumulators: Option<[i64; 2]>,
     /// Why a clamp before the requantization could be left out. Absent if there was no clamp, or if it still has an
     /// effect.
     pub dropped_clamp: Option<ReasonReport>,
@@ -125,8 +129,15 @@ pub(super) fn fired_by(layer: &str, row: &str, certificate: &Certificate) -> Fir
         row: row.to_owned(),
         verdict: certificate.worst().clone(),
         claim: certificate.to_string(),
+        accumulators: accumulators(certificate),
         dropped_clamp: dropped_clamp(certificate).as_ref().map(ReasonReport::from),
     }
+}
+
+fn accumulators(certificate: &Certificate) -> Option<[i64; 2]> {
+    let ends = certificate.interval.values().iter().map(|&(low, high)| [low, high]);
+    let all = ends.reduce(|one, other| [one[0].min(other[0]), one[1].max(other[1])]);
+    all.filter(|_| certificate.argument == Argument::SameAccumulator)
 }
 
 fn merged(merged: &Merged) -> MergedReport {

@@ -10,6 +10,7 @@ mod analysis;
 mod build;
 mod data;
 mod derived;
+mod distributions;
 mod evidence;
 mod file_operators;
 mod fusions;
@@ -45,6 +46,7 @@ pub use analysis::{
 pub use build::{Material, build, of_built};
 pub use data::DataReport;
 pub use derived::disagreements;
+pub use distributions::{BARS, ChannelsOfWeights, Distribution};
 pub use evidence::{Counts, EvidenceReport, Ground, claim};
 pub use file_operators::{FileOperators, OnCpu};
 pub use fusions::{FiredReport, Fusions, MergedReport, Miss, RefusedReport, RowReport};
@@ -83,6 +85,13 @@ pub struct Report {
     /// `evaluation`. Absent if no samples are images.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub data: BTreeMap<String, DataReport>,
+    /// Digests of what the artifact was made from: `model`, `config`, and the uses of the samples, such as `calibration`. Empty
+    /// if the report was made without files.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sources: BTreeMap<String, String>,
+    /// The settings of the configuration, without paths. Absent if there is no configuration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<serde_json::Value>,
     /// Notes on what was assumed, and warnings about probable mistakes; absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<Remark>,
@@ -132,6 +141,13 @@ pub struct Report {
     /// decided otherwise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub quantize: Vec<KeyReport>,
+    /// How the numbers of the computed tensors are distributed in the float model, and where they are cut off. Empty if no
+    /// samples were observed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub distributions: Vec<Distribution>,
+    /// The weights that have codes, channel by channel. Empty if the configuration has `redact`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub weights: Vec<ChannelsOfWeights>,
 }
 
 /// The target that a model was compiled for.
@@ -232,6 +248,14 @@ pub struct Layer {
     pub op: String,
     /// Why the layer runs on the host; absent if it runs on the accelerator.
     pub host: Option<ReasonReport>,
+    /// What the operation reads, in the order of its operands. Operands that are left out are not listed. Empty in reports of
+    /// versions that did not have this key.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub operands: Vec<OperandReport>,
+    /// The number of multiply-adds of the operation; for an operation without products, the number of elements that it
+    /// visits. Absent in reports of versions that did not have this key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operations: Option<u64>,
     /// Results of the operation.
     pub results: Vec<ValueReport>,
     /// Kind of the requantization that is part of the operation.
@@ -264,6 +288,22 @@ pub struct ReasonReport {
     pub code: String,
     /// The reason in one sentence.
     pub text: String,
+}
+
+/// A value that an operation reads.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct OperandReport {
+    /// Name of the value.
+    pub name: String,
+    /// Element type of the value.
+    pub elem: String,
+    /// Shape of the value.
+    pub shape: Vec<u64>,
+    /// True if the value is part of the model, such as weights.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub constant: bool,
 }
 
 /// A result of an operation.

@@ -40,11 +40,12 @@ evaluate: core document exchange execute quantize samples
 config: requantize core mapped document images samples target evaluate compile
 compile: requantize core document kernels target execute rewrite quantize lower optimize verify
 report: requantize core container document target samples quantize lower evaluate compile
+page: evaluate report
 artifact: requantize core container document target execute quantize report verify compile
 identify: requantize samples
 conformance: requantize core kernels target execute quantize lower compile identify plugin-host
 driver: requantize mapped exchange document images kernels core import onnx tensorflow tflite container samples target execute \
-  evaluate rewrite quantize lower verify compile report artifact config plugin-host
+  evaluate rewrite quantize lower verify compile report page artifact config plugin-host
 cli: driver evaluate explain builtin target container kernels identify conformance plugin-host signals
 strait: mapped exchange document core import onnx tensorflow tflite container target execute quantize report compile artifact \
   plugin-host builtin

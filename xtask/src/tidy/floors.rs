@@ -37,7 +37,7 @@ const FLOORS: &[(&str, &[&[&str]])] = &[
             &["sanity", "targets"],
             &["analysis"],
             &["pipeline"],
-            &["artifact", "catalogue", "effective", "inspect", "lock"],
+            &["artifact", "catalogue", "effective", "inspect", "lock", "page"],
             &["bench", "eval", "run", "verification"],
         ],
     ),

@@ -13,6 +13,7 @@ mod init;
 mod inspect;
 mod made;
 mod plugin;
+mod report;
 mod run;
 mod samples;
 mod targets;
@@ -46,6 +47,7 @@ pub(crate) fn run(arguments: &Arguments) -> Exit {
         Command::Bench(arguments) => bench::run(arguments),
         Command::Verify(arguments) => verify::run(arguments),
         Command::Inspect(arguments) => inspect::run(arguments),
+        Command::Report(arguments) => report::run(arguments),
         Command::Targets(arguments) => targets::run(arguments),
         Command::Identify(arguments) => identify::run(arguments),
         Command::Plugin(arguments) => plugin::run(&arguments.command),

@@ -26,7 +26,9 @@ fn every_row_of_the_fusion_table_says_where_it_fired_or_why_not() {
     ] {
         let output = bench.compile(&["--target", target]);
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-        let shown = text(&run(&["inspect", &artifact, "--fusions"]).stdout);
+        // Long lines go on in lines that are indented more.
+        let joined = |text: String| text.replace("\n    ", " ");
+        let shown = joined(text(&run(&["inspect", &artifact, "--fusions"]).stdout));
         for expected in expected
             .iter()
             .chain(&["  exact on [", " equal thresholds\n", "  not: "])
@@ -34,7 +36,7 @@ fn every_row_of_the_fusion_table_says_where_it_fired_or_why_not() {
             assert!(shown.contains(expected), "{expected}: {shown}");
         }
         // Each layer that the summary lists as not fused appears here with the same reason.
-        let summary = text(&output.stdout);
+        let summary = joined(text(&output.stdout));
         let reasons = summary
             .lines()
             .skip_while(|line| !line.starts_with("not fused: "))

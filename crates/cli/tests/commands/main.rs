@@ -11,6 +11,7 @@ mod identify;
 mod inspect;
 mod made;
 mod plugin;
+mod report;
 mod shares;
 
 use std::{

@@ -3,6 +3,7 @@
 //! `groups.rs` finds the layers, `single.rs` measures each of them by itself, `statistics.rs` describes their tensors, and
 //! each file in `reasons` has a rule that tells why a layer loses accuracy.
 
+mod distributions;
 mod groups;
 mod reasons;
 mod single;

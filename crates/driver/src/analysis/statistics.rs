@@ -21,29 +21,44 @@ impl Analysed<'_> {
         let tensor = module.name(graph.value(value)?.name).to_owned();
         let seen = self.observation.elements(&tensor)?;
         let range = [seen.min()?, seen.max()?].map(f64::from);
-        let left = graph.left(value).or_else(|| {
-            let mut readers = graph.uses(value);
-            readers.find_map(|at| graph.quant.id(at.node, Port::Operand(at.operand.into())))
-        });
-        let params = left.and_then(|id| Some((graph.quant.config(id)?.scheme, graph.quant.params(id)?)));
-        let grid = params.as_ref().and_then(|(scheme, grid)| ends(*scheme, grid));
-        let step = params
-            .as_ref()
-            .and_then(|(_, grid)| grid.as_tensor())
-            .map(|(scale, _)| f64::from(scale));
+        let grid = self.grid(value);
         let count = seen.count().max(1) as f64;
         Some(TensorStatistics {
             most: magnitude_at(seen, MOST),
-            clipped: grid.zip(step).map(|(grid, step)| outside(seen, grid, step)),
+            clipped: grid.map(|(ends, step)| outside(seen, ends, step)),
             zeros: seen.zeros as f64 / count,
             seen: range,
             tensor,
-            grid,
+            grid: grid.map(|(ends, _)| ends),
         })
     }
 
     /// Describes the weights of a layer.
     pub(super) fn weights(&self, group: &Group) -> Option<WeightStatistics> {
+        let CodedWeights {
+            tensor,
+            per_tensor,
+            channels,
+        } = self.coded_weights(group)?;
+        let zero = channels.iter().filter(|channel| channel.most == 0.0);
+        let lost = channels
+            .iter()
+            .filter(|channel| channel.most > 0.0 && channel.most_code == 0.0);
+        let mut squares = Squares::default();
+        channels.iter().for_each(|channel| squares.merge(channel.squares));
+        Some(WeightStatistics {
+            tensor,
+            snr: squares.snr(),
+            per_tensor,
+            channels: channels.len() as u64,
+            spread: spread(&channels),
+            zero: zero.count() as u64,
+            lost: lost.count() as u64,
+        })
+    }
+
+    /// The channels of the weights of a layer, and their codes. `None` if no weights have codes.
+    pub(super) fn coded_weights(&self, group: &Group) -> Option<CodedWeights> {
         let (module, graph) = (&self.built.annotated, self.built.annotated.main());
         let node = graph.node(group.main)?;
         let mut constant = (0..node.inputs.len()).filter_map(|index| {
@@ -61,23 +76,32 @@ impl Analysed<'_> {
             (Granularity::Tensor, axis) => (axis.unwrap_or(0).into(), true),
         };
         let reals = grid.reals(module.data(codes)?).ok().flatten()?;
-        let channels = channels(numbers, &reals, axis)?;
-        let zero = channels.iter().filter(|channel| channel.most == 0.0);
-        let lost = channels
-            .iter()
-            .filter(|channel| channel.most > 0.0 && channel.most_code == 0.0);
-        let mut squares = Squares::default();
-        channels.iter().for_each(|channel| squares.merge(channel.squares));
-        Some(WeightStatistics {
+        Some(CodedWeights {
             tensor: module.name(graph.value(value)?.name).to_owned(),
-            snr: squares.snr(),
             per_tensor,
-            channels: channels.len() as u64,
-            spread: spread(&channels),
-            zero: zero.count() as u64,
-            lost: lost.count() as u64,
+            channels: channels(numbers, &reals, axis)?,
         })
     }
+
+    /// The grid of a tensor: the smallest and the largest number that a code stands for, and the step.
+    pub(super) fn grid(&self, value: ValueId) -> Option<([f64; 2], f64)> {
+        let graph = self.built.annotated.main();
+        let left = graph.left(value).or_else(|| {
+            let mut readers = graph.uses(value);
+            readers.find_map(|at| graph.quant.id(at.node, Port::Operand(at.operand.into())))
+        })?;
+        let grid = graph.quant.params(left)?;
+        let ends = ends(graph.quant.config(left)?.scheme, &grid)?;
+        Some((ends, f64::from(grid.as_tensor()?.0)))
+    }
+}
+
+/// The weights of a layer that have codes.
+pub(super) struct CodedWeights {
+    pub(super) tensor: String,
+    /// True if the whole tensor has one scale.
+    pub(super) per_tensor: bool,
+    pub(super) channels: Vec<Channel>,
 }
 
 /// The smallest and the largest number that a code stands for.
@@ -104,7 +128,7 @@ fn magnitude_at(seen: &Statistics, fraction: f64) -> f64 {
 
 /// The fraction of the numbers that saturate: those that are farther outside of the grid than half a step. Numbers in a
 /// bin that reaches into the grid do not count.
-fn outside(seen: &Statistics, [low, high]: [f64; 2], step: f64) -> f64 {
+pub(super) fn outside(seen: &Statistics, [low, high]: [f64; 2], step: f64) -> f64 {
     let width = seen.histogram.width();
     let is_out = |&(edge, _): &(f64, u64)| edge + width <= low - step / 2.0 || edge >= high + step / 2.0;
     let out: u64 = seen.histogram.bins().filter(is_out).map(|(_, count)| count).sum();
@@ -113,10 +137,10 @@ fn outside(seen: &Statistics, [low, high]: [f64; 2], step: f64) -> f64 {
 
 /// What is known of one channel of weights.
 #[derive(Clone, Copy, Default)]
-struct Channel {
-    most: f64,
+pub(super) struct Channel {
+    pub(super) most: f64,
     most_code: f64,
-    squares: Squares,
+    pub(super) squares: Squares,
 }
 
 fn channels(numbers: &TensorData, reals: &[f32], axis: usize) -> Option<Vec<Channel>> {

@@ -1,6 +1,6 @@
 //! Compiles a configuration to artifacts.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use strait_artifact::{CommonParts, DEPLOYMENT_SCHEMA, DeployedInput, Deployment, write};
 use strait_compile::{Shares, TargetLoops};
@@ -10,8 +10,11 @@ use strait_evaluate::Accuracy;
 use strait_target::{Origin, Registry, Target, TargetSpec, spec::Format};
 
 use crate::{
-    analysis::worst,
-    config::{KeyPath, Loaded, types::Preprocess},
+    analysis::{Analysed, groups, worst},
+    config::{
+        KeyPath, Loaded,
+        types::{Preprocess, ReportForm},
+    },
     diagnostic::Diagnostic,
     dialect::expanded,
     failure::{self, codes},
@@ -199,6 +202,9 @@ fn for_target(
     sources
         .data
         .extend(searched.map(|digest| ("optimize".to_owned(), digest)));
+    report.sources = sources_of(&sources);
+    report.settings = Some(loaded.settings_for(id));
+    let page = page(loaded, &report)?;
     let deployment = deployment(&job);
     let parts = CommonParts {
         built: &lowered.built,
@@ -207,7 +213,12 @@ fn for_target(
     };
     let (digest, left_out) = session.phase(&format!("write ({id})"), None, |_| {
         ready.model.unchanged().map_err(failure::model_changed)?;
-        let others = |writer: &ArtifactWriter| emit::emit(&job, &lowered, (&rewritten, made), writer);
+        let others = |writer: &ArtifactWriter| {
+            if let Some(page) = &page {
+                writer.add_bytes(strait_page::PAGE_FILE, page.as_bytes())?;
+            }
+            emit::emit(&job, &lowered, (&rewritten, made), writer)
+        };
         write(
             &parts,
             (target.spec(), &job.origin),
@@ -219,6 +230,24 @@ fn for_target(
     })?;
     left_out.iter().for_each(|remark| session.remark(remark));
     Ok((digest, report))
+}
+
+/// The digests of what the artifact is made from, as the report has them.
+fn sources_of(sources: &Sources) -> BTreeMap<String, String> {
+    let own = [("model", &sources.model), ("config", &sources.config)].map(|(what, digest)| (what.to_owned(), digest));
+    let data = sources.data.iter().map(|(what, digest)| (what.clone(), digest));
+    own.into_iter()
+        .chain(data)
+        .map(|(what, digest)| (what, digest.to_string()))
+        .collect()
+}
+
+/// The page for people, if the configuration asks for it.
+fn page(loaded: &Loaded, report: &Report) -> Result<Option<String>, Stop> {
+    let output = &loaded.config.output;
+    let asked = output.report.contains(&ReportForm::Html);
+    let made = asked.then(|| strait_page::page(report, None, output.redact));
+    made.transpose().map_err(|error| Stop::Defect(error.to_string()))
 }
 
 /// Everything besides the integer model that is needed to run the model on stored samples.
@@ -346,5 +375,17 @@ fn report_of(job: &Job<'_>, lowered: &Lowered, rewritten: &Rewritten) -> Report 
     let (spec, rewrites) = (job.target.spec(), rewritten.counts());
     let mut report = report::of_built(spec, job.canonical, &lowered.built, &rewrites);
     (report.rules, report.quantize) = effects(job, &lowered.built.annotated);
+    let analysed = Analysed {
+        canonical: lowered.built.float(job.canonical),
+        built: &lowered.built,
+        observation: job.observation,
+        spec,
+        lints: &[],
+    };
+    let groups = groups(&lowered.built.annotated);
+    report.distributions = analysed.distributions(&groups);
+    if !job.loaded.config.output.redact {
+        report.weights = analysed.channels_of_weights(&groups);
+    }
     report
 }

@@ -157,9 +157,14 @@ impl<'a> Builder<'a> {
             let at = |source| ExecuteError::at(self.module, self.graph, id, source);
             check_types(self.module, self.graph, node).map_err(at)?;
             let late = late::Late::new(self.module, self.graph, node, self.options, self.depth)?;
+            self.node = id;
+            let mut inputs = node.inputs.clone();
+            for input in inputs.iter_mut().flatten() {
+                *input = self.in_order(*input, None)?;
+            }
             self.drafts.push(Draft {
                 node: id,
-                inputs: node.inputs.clone(),
+                inputs,
                 outputs: node.outputs.clone(),
                 work: Drafted::Late(Box::new(late)),
                 reorders: false,
