@@ -486,6 +486,13 @@ const CASES: &[Case] = &[
     case("gate.sanity", Report, &["gate.sanity='error'"]),
     case("output.dir", Error, &["output.dir='DIGITS/digits.onnx'"]),
     case("output.emit", Files, &["output.emit=[]"]),
+    case("output.report", Files, &["output.report=['html']"]),
+    given(
+        "output.redact",
+        Report,
+        &["output.report=['html']"],
+        &["output.redact=true"],
+    ),
     case("output.qdq_activations", Files, &["output.qdq_activations='int8'"]),
     case(
         "output.target.NAME.emit",

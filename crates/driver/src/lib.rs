@@ -8,6 +8,7 @@ mod analysis;
 pub mod artifact;
 pub mod bench;
 pub mod catalogue;
+pub mod checked;
 pub mod dialect;
 pub mod effective;
 pub mod eval;

@@ -28,7 +28,7 @@ pub(crate) fn report(name: &str) -> Report {
     let report = json!({
         "schema": 2, "strait": "0.1.0",
         "target": {"id": "chip", "version": "1", "reference": "a chip", "evidence": "measured"},
-        "remarks": [{"severity": "warning", "code": "S001", "text": format!("of {name}")}],
+        "remarks": [{"severity": "warning", "code": "X-1", "text": format!("of {name}")}],
         "settings": {"optimize": {"preset": name}},
         "summary": {"accelerator": 2, "host": 0, "conversions": 0, "exact": 2, "bounded": 0, "unfused": 0, "requantized": 0},
         "evidence": {"claim": "follows a chip", "layers": {"proved": 0, "measured": 2, "documented": 0, "assumed": 0}, "rows": []},

@@ -29,7 +29,7 @@ const FLOORS: &[(&str, &[&[&str]])] = &[
         &[
             // Modules with these names are other crates, which the driver re-exports.
             &["config", "diagnostic", "report"],
-            &["machine", "model", "stop", "table"],
+            &["checked", "machine", "model", "stop", "table"],
             &["limits", "recognise", "shown"],
             &["failure"],
             &["session"],
@@ -37,7 +37,7 @@ const FLOORS: &[(&str, &[&[&str]])] = &[
             &["sanity", "targets"],
             &["analysis"],
             &["pipeline"],
-            &["artifact", "catalogue", "effective", "inspect", "lock", "page"],
+            &["artifact", "catalogue", "effective", "init", "inspect", "lock", "page"],
             &["bench", "eval", "run", "verification"],
         ],
     ),

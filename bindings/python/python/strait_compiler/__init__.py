@@ -1,6 +1,6 @@
 """Strait: a quantizing compiler.
 
-A float model and a few samples go in, a bit-accurate integer model for one chip comes out::
+A float model and a few samples go in, an integer model for one chip comes out::
 
     import strait_compiler as strait
 

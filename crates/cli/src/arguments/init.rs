@@ -20,7 +20,7 @@ pub(crate) struct Init {
     /// The model
     #[arg(value_name = "MODEL")]
     pub(crate) model: PathBuf,
-    /// A target to compile for; may be given several times [default: generic-int8]
+    /// A target to compile for; may be given several times [default: all]
     #[arg(long, value_name = "ID")]
     pub(crate) target: Vec<String>,
     /// Samples: an .npy or .npz, a folder of arrays named after the inputs, or a folder of images

@@ -7,6 +7,7 @@ use std::{
 };
 
 use strait_core::Elem;
+use strait_target::Registry;
 
 use crate::{diagnostic::Diagnostic, failure::codes, stop::Stop};
 
@@ -48,7 +49,11 @@ pub(super) struct Parts {
 impl Parts {
     /// # Errors
     /// If the samples are arrays of which none belongs to an input.
-    pub(super) fn new(wish: &Wish, subject: &Subject, stored: Option<&Stored>) -> Result<Parts, Stop> {
+    pub(super) fn new(
+        wish: &Wish,
+        registry: &Registry,
+        (subject, stored): (&Subject, Option<&Stored>),
+    ) -> Result<Parts, Stop> {
         let of_images = subject
             .inputs
             .iter()
@@ -61,7 +66,7 @@ impl Parts {
         let mut parts = Parts {
             model: wish.model.clone(),
             targets: match wish.targets.is_empty() {
-                true => vec!["generic-int8".to_owned()],
+                true => registry.entries().map(|(id, _)| id.to_string()).collect(),
                 false => wish.targets.clone(),
             },
             data: wish.data.clone(),
@@ -197,7 +202,7 @@ impl Parts {
         text.push_str("\n[target]\n");
         comment(
             &mut text,
-            "`strait targets` lists them, `strait check` compares where the layers run.",
+            "Keep those that you deploy to: `strait targets` lists them, and `strait check` compares where the layers run.",
         );
         let targets: Vec<String> = self.targets.iter().map(|id| quoted(id)).collect();
         _ = writeln!(text, "use = [{}]\n\n[calibration]", targets.join(", "));

@@ -27,7 +27,7 @@ use normalization::{Information, Normalization};
 pub struct Wish {
     /// The model.
     pub model: PathBuf,
-    /// Ids of targets.
+    /// Ids of targets. If there are none, the draft has all targets that are registered.
     pub targets: Vec<String>,
     /// Samples, if there are some yet.
     pub data: Option<PathBuf>,
@@ -54,15 +54,15 @@ const TRIED: usize = 32;
 /// # Errors
 /// If the model or the samples cannot be read, there is no such target, or the user interrupts.
 pub fn draft(wish: &Wish, session: &Session<'_>) -> Result<Draft, Stop> {
+    let registry = targets::registry([])?;
     for id in &wish.targets {
-        let registry = targets::registry([])?;
         if let Err(error) = registry.entry(id) {
             return Err(Diagnostic::error(codes::TARGET, error.to_string()).into());
         }
     }
     let subject = Subject::read(&wish.model)?;
     let stored = wish.data.as_deref().map(Stored::look).transpose()?;
-    let mut parts = Parts::new(wish, &subject, stored.as_ref())?;
+    let mut parts = Parts::new(wish, &registry, (&subject, stored.as_ref()))?;
     if parts.asked.is_empty() && parts.has_levels() {
         let mut scores = Vec::new();
         for candidate in Normalization::usual(parts.channels()) {

@@ -5,12 +5,12 @@
 
 use std::{collections::BTreeMap, num::NonZeroU32};
 
-use serde::Serialize;
 use strait_compile::types::node_operations;
 use strait_core::{Elem, Module, Node, NodeId, Placement, Port, ValueId, shape::element_count};
 use strait_target::Registry;
 
 use crate::{
+    checked::{Checked, CheckedLayer, Checks},
     config::{
         Loaded,
         leaf::{DataPath, FilePath},
@@ -19,48 +19,13 @@ use crate::{
     diagnostic::Diagnostic,
     dialect::expanded,
     failure::codes,
-    report::{ReasonReport, Summary, of_built},
+    report::of_built,
     session::Session,
     stop::Stop,
     targets,
 };
 
 use super::{inputs, job::Job, lowered, ready::make_ready};
-
-/// Where the layers of a model run on each target.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Checks {
-    /// One for each target, in the order of the configuration.
-    pub targets: Vec<Checked>,
-}
-
-/// Where the layers of a model run on one target.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Checked {
-    /// Id of the target.
-    pub target: String,
-    /// Numbers of operations and fusions of the integer model.
-    pub summary: Summary,
-    /// The layers of the float model, as the rewrite rules of the target leave it, in the order in which they run.
-    pub layers: Vec<CheckedLayer>,
-}
-
-/// Where a layer runs, and what it costs.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct CheckedLayer {
-    /// Name of the layer.
-    pub name: String,
-    /// Operator of the layer.
-    pub op: String,
-    /// Why the layer runs on the host. Absent if it runs on the accelerator.
-    pub host: Option<ReasonReport>,
-    /// Multiply-adds of the layer; elements that it visits if it has no products.
-    pub operations: u64,
-    /// Bytes of its weights and other constants.
-    pub constant_bytes: u64,
-    /// Bytes of the values that it reads and writes, each counted once.
-    pub value_bytes: u64,
-}
 
 /// Checks a model for every target of the configuration. The samples of the configuration are not read.
 ///

@@ -39,7 +39,7 @@ mod tflite;
 
 pub use analyze::{AnalysisRequest, analyze};
 pub use calibrate::{Calibrated, calibrate};
-pub use check::{Checked, CheckedLayer, Checks, check};
+pub use check::check;
 pub use compile::{Compiled, compile};
 pub use merge::merge;
 pub(crate) use observe::Adapter;

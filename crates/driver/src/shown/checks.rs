@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::{
-    pipeline::{Checked, CheckedLayer, Checks},
+    checked::{Checked, CheckedLayer, Checks},
     table,
 };
 

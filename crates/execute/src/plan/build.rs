@@ -514,7 +514,9 @@ impl<'a> Builder<'a> {
                         .map(|(value, place)| self.shown(value, place))
                         .transpose()
                 };
-                let operands = draft.inputs.iter().zip(&places).map(operand);
+                // A copy in another order is shown as the value that it is a copy of.
+                let values = node.map_or(&[][..], |node| &node.inputs[..]);
+                let operands = values.iter().zip(&places).map(operand);
                 Work::Late(late, operands.collect::<Result<_, _>>()?)
             }
         };
