@@ -238,7 +238,9 @@ def tiny_artifact(arguments, name):
     shutil.rmtree(folder, ignore_errors=True)
     config = arguments.repository / "configs" / "models" / f"{name}.toml"
     command = [arguments.strait, "compile", config, "--target", "generic-int8", "--out", folder / "artifact"]
-    command += ["--calibration", arguments.data / CALIBRATION[name] / "calib_x.npy", "--set", "evaluation.samples=1"]
+    command += ["--calibration", arguments.data / CALIBRATION[name] / "calib_x.npy"]
+    if "[evaluation]" in config.read_text():
+        command += ["--set", "evaluation.samples=1"]
     command += ["--set", f"calibration.cache={quoted(folder / 'cache')}", "--set", "output.emit=[]"]
     processes.check(command, folder.with_suffix(".log"))
     return folder / "artifact"

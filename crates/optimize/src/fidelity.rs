@@ -8,9 +8,6 @@
 //! For small differences δ of the logits, D grows with the variance of δ under p. So it counts what changes the order of likely
 //! classes, where the squared difference of the probabilities mostly counts samples that the model is sure of. All other outputs
 //! are compared by Σ (difference)² / Σ (float element)².
-//!
-//! Some outputs have columns of very different magnitudes: a detector gives the corners of boxes in pixels beside probabilities. In
-//! such an output the error is the mean of the errors of all columns, each relative to its own power and at most 1.
 
 use crate::error::Error;
 use std::num::NonZeroUsize;
@@ -34,91 +31,11 @@ pub struct Fidelity<'a> {
 }
 
 /// How an output is compared.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Measure {
     /// The output has distributions, because a softmax makes it.
     Divergence,
     Difference,
-    /// The difference in each column by itself.
-    Columns(Columns),
-}
-
-/// The columns of an output: its elements at the same place along an axis.
-#[derive(Clone, Debug, PartialEq)]
-struct Columns {
-    axis: usize,
-    /// The mean of the squared elements of each column.
-    power: Vec<f64>,
-}
-
-/// The columns of an output count by themselves if the arithmetic mean of their powers is larger than the geometric mean by this
-/// factor.
-const UNEQUAL: f64 = 10.0;
-
-/// An axis with more places has no columns.
-const MOST_COLUMNS: usize = 1024;
-
-/// For each axis, the mean of the squared elements of each column. An axis that has no columns has none here: the first one, and
-/// all of an output with fewer than three axes, since the numbers of a classifier are comparable.
-type Powers = Vec<Vec<f64>>;
-
-/// The powers in the output for one sample.
-fn powers(output: &Tensor) -> Powers {
-    let (shape, elements) = (output.shape(), output.values::<f32>().unwrap_or_default());
-    let powers = |axis: usize| {
-        let columns = shape[axis];
-        if axis == 0 || shape.len() < 3 || !(2..=MOST_COLUMNS).contains(&columns) || elements.is_empty() {
-            return Vec::new();
-        }
-        let mut power = vec![0.0; columns];
-        for (at, &element) in elements.iter().enumerate() {
-            power[column(shape, axis, at)] += f64::from(element) * f64::from(element);
-        }
-        let each = (elements.len() / columns) as f64;
-        power.iter_mut().for_each(|power| *power /= each);
-        power
-    };
-    (0..shape.len()).map(powers).collect()
-}
-
-/// The place along an axis of the element with this index.
-fn column(shape: &[usize], axis: usize, at: usize) -> usize {
-    let inner: usize = shape[axis + 1..].iter().product();
-    at / inner.max(1) % shape[axis].max(1)
-}
-
-impl Columns {
-    /// Takes the axis along which the powers of the columns differ most. `None` if they do not differ much along any axis.
-    fn of(powers: Powers) -> Option<Columns> {
-        let found = powers.into_iter().enumerate().filter_map(|(axis, power)| {
-            let mean = mean(&power);
-            let logarithms: Vec<f64> = power.iter().map(|power| libm::log(power.max(1e-12 * mean))).collect();
-            let ratio = mean / libm::exp(self::mean(&logarithms));
-            (ratio > UNEQUAL).then_some((ratio, Columns { axis, power }))
-        });
-        let largest = found.reduce(|best, next| if next.0 > best.0 { next } else { best });
-        largest.map(|(_, columns)| columns)
-    }
-
-    /// The mean over the columns of Σ (difference)² / Σ (float element)², in which the power of a column is that in all samples.
-    /// Columns that are always 0 do not count.
-    fn error(&self, made: &[f32], float: &[f32], shape: &[usize]) -> Option<f64> {
-        let count = self.power.len();
-        if shape.get(self.axis) != Some(&count) {
-            return None;
-        }
-        let mut noise = vec![0.0; count];
-        for (at, (&made, &float)) in made.iter().zip(float).enumerate() {
-            let difference = f64::from(made) - f64::from(float);
-            noise[column(shape, self.axis, at)] += difference * difference;
-        }
-        let each = (float.len() / count).max(1) as f64;
-        let errors = noise.iter().zip(&self.power).filter(|(_, power)| **power > 0.0);
-        let errors: Vec<f64> = errors
-            .map(|(noise, power)| (noise / (each * power)).clamp(0.0, 1.0))
-            .collect();
-        (!errors.is_empty()).then(|| mean(&errors))
-    }
 }
 
 impl Measure {
@@ -138,15 +55,12 @@ impl Measure {
     }
 
     /// The error of one output, from 0 to 1. `None` if there is nothing to compare.
-    fn error(&self, made: &[f32], float: &[f32], shape: &[usize]) -> Option<f64> {
-        if let Measure::Columns(columns) = self {
-            return columns.error(made, float, shape);
-        }
+    fn error(self, made: &[f32], float: &[f32]) -> Option<f64> {
         let (mut noise, mut power) = (0.0, 0.0);
         for (&made, &float) in made.iter().zip(float) {
             let (q, p) = (f64::from(made), f64::from(float));
             let (own, whole) = match self {
-                Measure::Difference | Measure::Columns(_) => ((q - p) * (q - p), p * p),
+                Measure::Difference => ((q - p) * (q - p), p * p),
                 Measure::Divergence => {
                     let (p, q) = (p.max(0.0), q.max(0.0));
                     let part = |x: f64| if x > 0.0 { x * libm::log(2.0 * x / (p + q)) } else { 0.0 };
@@ -189,14 +103,6 @@ impl<'a> Fidelity<'a> {
         };
         let outputs = fidelity.run(float, own.clone())?;
         fidelity.outputs = (own.start, outputs);
-        let powers = fidelity.powers()?;
-        for (measure, powers) in fidelity.measures.iter_mut().zip(powers) {
-            if *measure == Measure::Difference
-                && let Some(columns) = Columns::of(powers)
-            {
-                *measure = Measure::Columns(columns);
-            }
-        }
         Ok(fidelity)
     }
 
@@ -233,53 +139,12 @@ impl<'a> Fidelity<'a> {
         Ok(errors)
     }
 
-    /// The mean over all samples of the powers of each output. An output whose shape is not the same for all samples has none.
-    fn powers(&self) -> Result<Vec<Powers>, Error> {
-        let (first, outputs) = &self.outputs;
-        let work = |(): &mut (), at: usize| {
-            let float = at.checked_sub(*first).and_then(|at| outputs.get(at));
-            let float = float.ok_or_else(|| Error::Defect("the float model did not run on a sample".into()))?;
-            Ok(float.iter().map(powers).collect::<Vec<Powers>>())
-        };
-        let pass = Pass {
-            exchange: self.samples.exchange(),
-            name: "powers",
-            count: self.indices.len(),
-            threads: self.threads,
-        };
-        let mut sums: Vec<Powers> = Vec::new();
-        let run = pass.map(
-            || Ok(()),
-            work,
-            |at, own: Vec<Powers>| {
-                if at == 0 {
-                    sums = own;
-                    return Ok(ControlFlow::Continue(()));
-                }
-                for (sum, own) in sums.iter_mut().zip(own) {
-                    let lengths = |powers: &Powers| powers.iter().map(Vec::len).collect::<Vec<_>>();
-                    if lengths(sum) != lengths(&own) {
-                        sum.clear();
-                    }
-                    let places = sum.iter_mut().flatten().zip(own.iter().flatten());
-                    places.for_each(|(sum, own)| *sum += own);
-                }
-                Ok(ControlFlow::Continue(()))
-            },
-        );
-        run.map_err(Error::of_sample)?;
-        let count = self.indices.len().max(1) as f64;
-        sums.iter_mut().flatten().flatten().for_each(|sum| *sum /= count);
-        Ok(sums)
-    }
-
     /// The error of the outputs for one sample.
     fn error(&self, made: &[Tensor], float: &[Tensor]) -> f64 {
         let outputs = made.iter().zip(float).zip(&self.measures);
         let errors = outputs.filter_map(|((made, float), measure)| {
-            let shape = float.shape();
             let (made, float) = (made.values::<f32>().ok()?, float.values::<f32>().ok()?);
-            measure.error(made, float, shape)
+            measure.error(made, float)
         });
         let (sum, count) = errors.fold((0.0, 0u32), |(sum, count), error| (sum + error, count + 1));
         sum / f64::from(count.max(1))
@@ -364,27 +229,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_of_small_numbers_count_as_much_as_those_of_large_ones() {
-        let output = |x: [f32; 6]| Tensor::from_values(&[1, 3, 2], &x).unwrap();
-        let float = output([100.0, 0.1, -90.0, 0.0, 80.0, 0.2]);
-        let columns = Columns::of(powers(&float)).unwrap();
-        assert_eq!((columns.axis, columns.power.len()), (2, 2));
-        let error = |made: [f32; 6]| columns.error(&made, float.values().unwrap(), float.shape()).unwrap();
-        assert_eq!(error([100.0, 0.1, -90.0, 0.0, 80.0, 0.2]), 0.0);
-        // All small numbers are lost, and half of the output with them.
-        assert!((error([100.0, 0.0, -90.0, 0.0, 80.0, 0.0]) - 0.5).abs() < 1e-6);
-        assert!((error([0.0, 0.1, 0.0, 0.0, 0.0, 0.2]) - 0.5).abs() < 1e-6);
-        // A column cannot be worse than lost.
-        assert!((error([100.0, 9.0, -90.0, 9.0, 80.0, 9.0]) - 0.5).abs() < 1e-6);
-        let plain = output([1.0, 0.5, -0.9, 0.4, 0.8, 0.2]);
-        assert_eq!(Columns::of(powers(&plain)), None);
-        let classes = Tensor::from_values(&[1, 2], &[100.0f32, 0.1]).unwrap();
-        assert_eq!(Columns::of(powers(&classes)), None);
-    }
-
-    #[test]
     fn distributions_are_compared_by_their_divergence() {
-        let error = |made: &[f32]| Measure::Divergence.error(made, &[0.5, 0.5, 0.0, 0.0], &[1, 4]).unwrap();
+        let error = |made: &[f32]| Measure::Divergence.error(made, &[0.5, 0.5, 0.0, 0.0]).unwrap();
         assert_eq!(error(&[0.5, 0.5, 0.0, 0.0]), 0.0);
         assert!((error(&[0.0, 0.0, 0.5, 0.5]) - 1.0).abs() < 1e-12);
         // p = (0.5, 0.5), q = (1, 0): (0.5·ln(2/3) + 0.5·ln 2 + ln(4/3)) / (2·ln 2).
