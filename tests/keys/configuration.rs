@@ -7,8 +7,7 @@ use strait_builtin as _;
 use strait_document::Document as _;
 use strait_driver::{config::types::Config, targets};
 
-/// A key, the assignments before it is changed, those that change it, and where the change shows. `DIGITS` stands for
-/// the folder of the model in the repository.
+/// A key, the assignments before and those that change it, and where this shows. `DIGITS` is the folder of the model.
 pub(super) struct Case {
     key: &'static str,
     before: &'static [&'static str],
@@ -35,6 +34,8 @@ pub(super) const fn given(
 }
 
 const TFLITE: &[&str] = &["output.emit=['tflite']"];
+const ASCEND: &[&str] = &["target.use=['ascend']"];
+const HTML: &[&str] = &["output.report=['html']"];
 const OPERATORS: &[&str] = &["target.use=['onnxruntime']"];
 const RGB: &str = "preprocess.stored.color='RGB'";
 const RULE: &[&str] = &["quantize.rule=[{ layers=['/stem/conv/Conv'], run='float' }]"];
@@ -466,12 +467,7 @@ const CASES: &[Case] = &[
         Bits,
         &["rewrite.switch_file='DIGITS/../../tests/keys/fusion_switch.cfg'"],
     ),
-    given(
-        "fusion.accept",
-        Bits,
-        &["target.use=['ascend']"],
-        &["fusion.accept='exact'"],
-    ),
+    given("fusion.accept", Bits, ASCEND, &["fusion.accept='exact'"]),
     // No fusion of the digits model differs by more than one unit, so a larger bound changes nothing: without `accept`
     // it is refused.
     case("fusion.max_lsb", Error, &["fusion.max_lsb=2"]),
@@ -486,13 +482,8 @@ const CASES: &[Case] = &[
     case("gate.sanity", Report, &["gate.sanity='error'"]),
     case("output.dir", Error, &["output.dir='DIGITS/digits.onnx'"]),
     case("output.emit", Files, &["output.emit=[]"]),
-    case("output.report", Files, &["output.report=['html']"]),
-    given(
-        "output.redact",
-        Report,
-        &["output.report=['html']"],
-        &["output.redact=true"],
-    ),
+    case("output.report", Files, HTML),
+    given("output.redact", Report, HTML, &["output.redact=true"]),
     case("output.qdq_activations", Files, &["output.qdq_activations='int8'"]),
     case(
         "output.target.NAME.emit",

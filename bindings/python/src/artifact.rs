@@ -68,9 +68,15 @@ impl Session {
         for (name, array) in inputs {
             let name: String = name.extract()?;
             let elem = ports.iter().find(|port| port.name == name).map(|port| port.elem);
-            let array = array.cast_into::<PyUntypedArray>().map_err(|_| PyTypeError::new_err(format!("`{name}` is no array")))?;
+            let array = array
+                .cast_into::<PyUntypedArray>()
+                .map_err(|_| PyTypeError::new_err(format!("`{name}` is no array")))?;
             // The run refuses names that are no inputs.
-            held.push((name, Held::of(&array, elem.unwrap_or(Elem::F32))?, array.shape().to_vec()));
+            held.push((
+                name,
+                Held::of(&array, elem.unwrap_or(Elem::F32))?,
+                array.shape().to_vec(),
+            ));
         }
         let views = held
             .iter()

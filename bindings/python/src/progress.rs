@@ -60,7 +60,11 @@ impl Progress for Watched {
 
     fn remark(&self, found: &Diagnostic) {
         let (severity, code) = (found.severity.name(), &found.code);
-        self.call(|object| object.call_method1("remark", (severity, code, &found.message)).map(drop));
+        self.call(|object| {
+            object
+                .call_method1("remark", (severity, code, &found.message))
+                .map(drop)
+        });
     }
 
     fn interrupted(&self) -> bool {
