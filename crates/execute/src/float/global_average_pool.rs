@@ -7,8 +7,19 @@ use strait_kernels::float::{Reduction, reduce};
 /// Prepares the step for an image whose channels are last. The order of the sums is the same.
 pub(crate) fn prepare_last(site: &NodeSlots<'_>) -> Result<Option<Box<dyn Step>>, StepError> {
     let [images, channels, spatial] = around(&site.input(0)?.dims, 1);
-    let extents = [images, spatial, channels];
-    Ok(Some(reading(1, move |io| {
+    Ok(Some(means([images, spatial, channels])))
+}
+
+impl Executable for op::GlobalAveragePool {
+    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+        let [images, channels, spatial] = around(&site.input(0)?.dims, 1);
+        Ok(means([images * channels, spatial, 1]))
+    }
+}
+
+/// The means over the axis in the middle.
+fn means(extents: [usize; 3]) -> Box<dyn Step> {
+    reading(1, move |io| {
         Ok(reduce(
             io.context,
             Reduction::Mean,
@@ -16,21 +27,5 @@ pub(crate) fn prepare_last(site: &NodeSlots<'_>) -> Result<Option<Box<dyn Step>>
             io.input(0)?,
             io.output()?,
         )?)
-    })))
-}
-
-impl Executable for op::GlobalAveragePool {
-    fn prepare(&self, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
-        let [images, channels, spatial] = around(&site.input(0)?.dims, 1);
-        let extents = [images * channels, spatial, 1];
-        Ok(reading(1, move |io| {
-            Ok(reduce(
-                io.context,
-                Reduction::Mean,
-                extents,
-                io.input(0)?,
-                io.output()?,
-            )?)
-        }))
-    }
+    })
 }
