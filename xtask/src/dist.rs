@@ -45,7 +45,7 @@ fn run(arguments: &[String]) -> Outcome {
         let place = place.join(program.file_name().unwrap_or_default());
         std::fs::copy(&program, &place).map_err(|error| format!("{}: {error}", place.display()))?;
     }
-    let mut maturin = tool(&python);
+    let mut maturin = tool(&python, &python);
     maturin
         .args(["-m", "maturin", "build", "--quiet", "--out"])
         .arg(&out)
@@ -75,16 +75,8 @@ fn program(python: &Path, local: bool) -> Result<PathBuf, Stop> {
     if local {
         return workspace::build_strait("dev");
     }
-    let mut zigbuild = tool(python);
-    zigbuild.args([
-        "-m",
-        "cargo_zigbuild",
-        "zigbuild",
-        "--quiet",
-        "--release",
-        "--package",
-        "strait-cli",
-    ]);
+    let mut zigbuild = tool(python, Path::new("cargo-zigbuild"));
+    zigbuild.args(["zigbuild", "--quiet", "--release", "--package", "strait-cli"]);
     zigbuild
         .args(["--target", &format!("{TRIPLE}.{GLIBC}")])
         .current_dir(workspace::root());
@@ -92,9 +84,11 @@ fn program(python: &Path, local: bool) -> Result<PathBuf, Stop> {
     Ok(workspace::target().join(TRIPLE).join("release").join("strait"))
 }
 
-/// The interpreter, with the programs of its environment in front of all others.
-fn tool(python: &Path) -> std::process::Command {
-    let mut command = std::process::Command::new(python);
+/// A program, with those of the interpreter's environment in front of all others.
+fn tool(python: &Path, program: &Path) -> std::process::Command {
+    // Windows looks a program up in this process's own PATH, so the place is spelled out where it is known.
+    let beside = python.with_file_name(program.as_os_str());
+    let mut command = std::process::Command::new(if beside.exists() { &beside } else { program });
     if let (Some(folder), Some(path)) = (python.parent(), std::env::var_os("PATH")) {
         let all = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&path));
         if let Ok(joined) = std::env::join_paths(all) {

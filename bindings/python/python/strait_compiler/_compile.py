@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from strait_compiler import _samples, _strait, _toml
+from strait_compiler import _modules, _samples, _strait, _toml
 from strait_compiler._report import Report
 from strait_compiler._samples import Array
 from strait_compiler._watch import Watch
@@ -143,7 +143,11 @@ class _Task:
     ) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="strait-"))
         try:
-            path = self._model(model)
+            path = self.folder / "model"
+            if _modules.is_module(model):
+                samples = _modules.export(model, samples, path)
+            else:
+                path = self._model(model, path)
             tables: dict[str, Any] = {"schema": 1}
             tables["model"] = {"file": path, **dict(options.get("model", {}))}
             tables["target"] = {"use": list(targets), **dict(options.get("target", {}))}
@@ -162,13 +166,12 @@ class _Task:
             self.remove()
             raise
 
-    def _model(self, model: Any) -> Path:
+    def _model(self, model: Any, path: Path) -> Path:
         if isinstance(model, (str, PathLike)):
             return Path(fspath(model)).absolute()
         content = model.SerializeToString() if hasattr(model, "SerializeToString") else model
         if not isinstance(content, (bytes, bytearray, memoryview)):
-            raise TypeError(f"a model is a path, bytes or an onnx.ModelProto, not {type(model).__name__}")
-        path = self.folder / "model"
+            raise TypeError(f"a model is a path, bytes, an onnx.ModelProto or a torch.nn.Module, not {type(model).__name__}")
         path.write_bytes(content)
         return path
 
@@ -202,7 +205,8 @@ def compile(
 ) -> Any:
     """Compiles a model for one target, or for several.
 
-    ``model`` is a path, the bytes of a file, or an ``onnx.ModelProto``. ``samples`` are an array with the samples along its
+    ``model`` is a path, the bytes of a file, an ``onnx.ModelProto``, or a ``torch.nn.Module``, which PyTorch's own exporter
+    writes for the shapes of the first sample. ``samples`` are an array with the samples along its
     first axis, a dict of such arrays by the names of inputs, an iterable of batches such as a ``DataLoader``, a path as in
     a configuration, or ``"random:N"``. ``rules`` is the table ``[quantize]`` of a configuration as a dict, or a list of its
     rules. Other tables are keyword arguments: ``optimize={"preset": "quick"}``.

@@ -26,7 +26,7 @@ class Watch:
     def begin(self, phase: str, total: int | None) -> None:
         self.end()
         if self._tqdm is not None and total is not None:
-            self._bar = self._tqdm(total=total, desc=phase, leave=False)
+            self._bar = self._tqdm(total=total, desc=phase, leave=False, delay=0.5)
 
     def advance(self, done: int) -> None:
         if self._bar is not None:
