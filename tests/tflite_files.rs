@@ -275,7 +275,7 @@ fn keys_of_a_file_that_is_not_written_are_refused() {
 
 #[test]
 fn an_accelerator_takes_a_file_whose_inputs_and_outputs_are_codes() {
-    use strait_tflite::accelerator::{Accelerator, verdicts};
+    use strait_tflite::accelerator::{Accelerator, Verdict, verdicts};
     let folder = tempfile::tempdir().unwrap();
     for (name, keys, left) in [
         ("float", "", &["QUANTIZE", "DEQUANTIZE"][..]),
@@ -290,6 +290,14 @@ fn an_accelerator_takes_a_file_whose_inputs_and_outputs_are_codes() {
             let on_cpu = verdicts.iter().filter(|verdict| verdict.why.is_some());
             let on_cpu: Vec<&str> = on_cpu.map(|verdict| verdict.operator.as_str()).collect();
             assert_eq!(on_cpu, left, "{name}, {}", accelerator.name());
+            let cycles = |verdict: &&Verdict| verdict.cycles.is_some();
+            let is_estimated = |verdict: &Verdict| accelerator.estimated().is_some() && verdict.why.is_none();
+            assert!(verdicts.iter().all(|verdict| cycles(&verdict) == is_estimated(verdict)));
+            if left.is_empty() && accelerator.estimated().is_some() {
+                let sum: u64 = verdicts.iter().filter_map(|verdict| verdict.cycles).sum();
+                // Vela 5.2 says 13,272 cycles of this file for ethos-u55-128.
+                assert!((9_291..=17_253).contains(&sum), "{sum}");
+            }
         }
     }
 }

@@ -107,6 +107,13 @@ const CASES: &[Case] = &[
         Error,
         &[("abcdef\" }]", "abcdef\", rows = [\"form none\"] }]")],
     ),
+    case(
+        "silicon.rates.multiply_adds",
+        Sheet,
+        &[("multiply_adds = 128", "multiply_adds = 64")],
+    ),
+    case("silicon.rates.elements", Sheet, &[("elements = 4", "elements = 2")]),
+    case("silicon.rates.bytes", Sheet, &[("bytes = 8", "bytes = 0x10")]),
     // Types.
     case(
         "types.pairs",

@@ -3,10 +3,11 @@
 
 TFLite Micro runs the files of the models of MLPerf Tiny: outputs that differ from those of `strait run` are counted. Vela, Arm's
 compiler for Ethos-U, takes the files of all models: it has to place each operator where our rules say. `--planted` does the same with
-files of one operator each, on both sides of each constraint of the accelerators.
+files of one operator each, on both sides of each constraint of the accelerators. Our estimates of cycles have to be near Vela's.
 """
 
 import argparse
+import csv
 import re
 import subprocess
 import sys
@@ -28,6 +29,7 @@ VERDICTS = "TFLite, verdicts by operator"
 LEAST_SNR = 30  # of these outputs against ours, in decibels
 MACHINES = {"ethos-u55": "ethos-u55-128", "ethos-u85": "ethos-u85-256"}
 BORDERS = 'output.target.generic-int8={{ layout = "NHWC", inputs = "int8", outputs = "{}" }}'
+MOST_OFF = 0.3  # of our estimate of a network's cycles from Vela's
 LEFT = re.compile(r"Warning \(supported operators\) operator: (\w+), ofm: '([^']*)'")
 
 
@@ -86,27 +88,42 @@ def micro(file, feeds, outputs):
 
 
 def placed(file, accelerator, work):
-    """The results of the operators that Vela leaves to the CPU. `None` if Vela does not compile the file."""
+    """The results of the operators that Vela leaves to the CPU, and its cycles. `None` if Vela does not compile the file."""
     out = work / f"vela-{accelerator}"
-    command = [Path(sys.executable).parent / "vela", file, "--accelerator-config", MACHINES[accelerator], "--show-cpu-operations"]
+    command = [Path(sys.executable).parent / "vela", file, "--accelerator-config", MACHINES[accelerator], "--show-cpu-operations", "--verbose-performance"]
     done = subprocess.run([*command, "--output-dir", out], capture_output=True, text=True, timeout=600)
     if done.returncode or "CPU operators" not in done.stdout:
         return None
     left = {name for _, name in LEFT.findall(done.stdout + done.stderr)}
     # An operator whose reason Vela does not print is only in its list of operators on the CPU.
     listed = re.findall(r"CPU: Passthrough = (\S+)", done.stdout)
-    return left | set(listed)
+    layers = out / f"{Path(file).stem}_per-layer.csv"
+    cycles = 0.0
+    if layers.exists():
+        with layers.open() as lines:
+            cycles = sum(float(layer["Op Cycles"]) for layer in csv.DictReader(lines))
+    return left | set(listed), cycles
 
 
 def verdicts(arguments, files):
-    """The results of the operators that our rules leave to the CPU, by file and accelerator, and how many operators there are."""
+    """By file and accelerator: the results of the operators that our rules leave to the CPU, how many operators there are, and our
+    estimate of the cycles."""
     out = subprocess.run([arguments.verdicts, *files], capture_output=True, text=True, check=True).stdout
-    left, counts = {}, {}
+    left, counts, cycles = {}, {}, {}
     for line in out.splitlines():
-        file, accelerator, _, result, why = line.split("\t")
+        file, accelerator, _, result, why, own = line.split("\t")
         left.setdefault((file, accelerator), set()).update([result] if why else [])
         counts[file, accelerator] = counts.get((file, accelerator), 0) + 1
-    return left, counts
+        cycles[file, accelerator] = cycles.get((file, accelerator), 0) + int(own or 0)
+    return left, counts, cycles
+
+
+def estimated(name, own, theirs):
+    """Compares estimates of a network's cycles. True if they are near each other."""
+    ratio = own / theirs
+    print(f"{name}: we estimate {own} cycles, Vela {theirs:.0f}: {ratio:.2f} of it")
+    figures.record("TFLite, cycles on ethos-u55-128", "Vela", name, f"{ratio:.2f} of Vela's")
+    return abs(ratio - 1) <= MOST_OFF
 
 
 def main():
@@ -140,7 +157,7 @@ def main():
             file = planted / f"{index}.tflite"
             file.write_bytes(content)
             files[str(file)] = (name, planted / str(index))
-    left, counts = verdicts(arguments, list(files))
+    left, counts, cycles = verdicts(arguments, list(files))
     with ThreadPoolExecutor(2) as pool:
         theirs = list(pool.map(lambda key: placed(key[0], key[1], files[key[0]][1]), left))
     equal = refused = 0
@@ -152,7 +169,12 @@ def main():
             refused += 1
             wrong += not is_planted
             print(f"{'        ' if is_planted else 'WRONG   '}{name}: Vela does not compile it for {key[1]}")
-        elif bool(other) != bool(left[key]) if is_planted else other != left[key]:
+            continue
+        other, of_vela = other
+        if not is_planted and cycles[key] and of_vela and not estimated(name, cycles[key], of_vela):
+            print(f"WRONG   {name}: our estimate is too far from Vela's")
+            wrong += 1
+        if bool(other) != bool(left[key]) if is_planted else other != left[key]:
             wrong += 1
             if not is_planted:
                 figures.record(VERDICTS, f"Vela, {key[1]}", name, figures.counted(len(set(other) ^ set(left[key])), counts[key]))

@@ -70,3 +70,35 @@ fn samples_of_the_configuration_are_not_read() {
     let (code, printed) = said(&["check", &config, "--target", "simma"]);
     assert!(code == 1 && printed.contains("did you mean `sima`?"), "{printed}");
 }
+
+#[test]
+fn cycles_are_estimated_by_the_rates_of_a_table() {
+    let model = repository("models/digits/digits.onnx").to_string_lossy().into_owned();
+    let folder = tempfile::tempdir().unwrap();
+    let table = folder.path().join("rated.toml");
+    let rates = "[silicon]\nfidelity = \"derived\"\nrates = { multiply_adds = 16, elements = 4, bytes = 8 }\n\n[types]";
+    let text = include_str!("../templates/target.toml").replace("NAME", "rated");
+    let text = text.replacen("[types]", rates, 1);
+    std::fs::write(&table, text).unwrap();
+    let registered = format!("target.file=['{}']", table.to_string_lossy());
+    let checked = json(&[
+        "check",
+        "--model",
+        &model,
+        "--target",
+        "rated",
+        "--set",
+        &registered,
+        "--json",
+    ]);
+    for layer in checked["targets"][0]["layers"].as_array().unwrap() {
+        let figure = |key: &str| layer[key].as_u64().unwrap();
+        let rate = match layer["op"].as_str().unwrap() {
+            "conv" | "gemm" => 16,
+            _ => 4,
+        };
+        let computing = figure("operations").div_ceil(rate);
+        let moving = (figure("constant_bytes") + figure("value_bytes")).div_ceil(8);
+        assert_eq!(figure("cycles"), computing.max(moving), "{layer}");
+    }
+}

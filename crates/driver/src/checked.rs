@@ -20,6 +20,34 @@ pub struct Checked {
     pub summary: Summary,
     /// The layers of the float model, as the rewrite rules of the target leave it, in the order in which they run.
     pub layers: Vec<CheckedLayer>,
+    /// The operators of the TFLite file, if an option of the target names an accelerator for it.
+    pub file: Option<CheckedFile>,
+}
+
+/// Where the operators of a TFLite file run on a microcontroller with an accelerator.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CheckedFile {
+    /// The accelerator.
+    pub accelerator: String,
+    /// The configuration of the accelerator for which cycles are estimated.
+    pub configuration: Option<String>,
+    /// The operators, in the order of the file.
+    pub operators: Vec<CheckedOperator>,
+    /// Why there is no file. The list of operators is empty then.
+    pub refused: Option<String>,
+}
+
+/// Where an operator of a file runs, and what it costs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CheckedOperator {
+    /// The operator, such as `CONV_2D`.
+    pub operator: String,
+    /// The name of its first result.
+    pub result: String,
+    /// Why it runs on the CPU. Absent if the accelerator takes it.
+    pub cpu: Option<String>,
+    /// Estimated cycles on the accelerator.
+    pub cycles: Option<u64>,
 }
 
 /// Where a layer runs, and what it costs.
@@ -37,4 +65,6 @@ pub struct CheckedLayer {
     pub constant_bytes: u64,
     /// Bytes of the values that it reads and writes, each counted once.
     pub value_bytes: u64,
+    /// Estimated cycles, if the layer runs on the accelerator and the target's table states rates.
+    pub cycles: Option<u64>,
 }

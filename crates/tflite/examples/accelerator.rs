@@ -1,5 +1,6 @@
 //! Prints where the operators of TFLite files would run with each accelerator: a line for each operator, with file,
-//! accelerator, operator, result and reason between tabs. The reason is empty for an operator that the accelerator takes.
+//! accelerator, operator, result, reason and estimated cycles between tabs. The reason is empty for an operator that the
+//! accelerator takes.
 //! Run by `cargo xtask oracles --devices`.
 
 use std::path::Path;
@@ -11,9 +12,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         for accelerator in Accelerator::ALL {
             for verdict in verdicts(&bytes, accelerator)? {
                 let why = verdict.why.unwrap_or_default();
+                let cycles = verdict.cycles.map(|cycles| cycles.to_string()).unwrap_or_default();
                 println!(
                     "{}",
-                    [&file, accelerator.name(), &verdict.operator, &verdict.result, &why].join("\t")
+                    [
+                        &file,
+                        accelerator.name(),
+                        &verdict.operator,
+                        &verdict.result,
+                        &why,
+                        &cycles
+                    ]
+                    .join("\t")
                 );
             }
         }

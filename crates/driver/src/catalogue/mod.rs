@@ -312,7 +312,11 @@ fn card(entry: &Entry, spec: &TargetSpec) -> Card {
                 (true, _) => None,
             };
             let parts = silicon.name.clone().into_iter().chain(firmware);
-            let parts = parts.chain([fidelity]).chain(vectors);
+            let rates = silicon.rates.map(|rates| {
+                let [multiply_adds, elements, bytes] = [rates.multiply_adds, rates.elements, rates.bytes];
+                format!("in a cycle {multiply_adds} multiply-adds, {elements} elements, {bytes} bytes")
+            });
+            let parts = parts.chain([fidelity]).chain(vectors).chain(rates);
             parts.collect::<Vec<_>>().join("; ")
         }),
     }

@@ -6,8 +6,11 @@
 use std::{collections::BTreeMap, num::NonZeroU32};
 
 use strait_compile::types::node_operations;
-use strait_core::{Elem, Module, Node, NodeId, Placement, Port, ValueId, shape::element_count};
-use strait_target::Registry;
+use strait_core::{Elem, Module, Node, NodeId, Op, Placement, Port, ValueId, shape::element_count};
+use strait_target::{
+    Registry,
+    spec::{Rates, Work},
+};
 
 use crate::{
     checked::{Checked, CheckedLayer, Checks},
@@ -25,7 +28,7 @@ use crate::{
     targets,
 };
 
-use super::{inputs, job::Job, lowered, ready::make_ready};
+use super::{inputs, job::Job, lowered, ready::make_ready, tflite};
 
 /// Checks a model for every target of the configuration. The samples of the configuration are not read.
 ///
@@ -60,19 +63,21 @@ pub fn check(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Resu
             ranges: &ranges,
             algorithms: None,
         };
-        let built = lowered::unverified(&job, session)?;
-        let report = of_built(target.spec(), job.canonical, &built, &BTreeMap::new());
+        let lowered = lowered::unverified(&job, session)?;
+        let report = of_built(target.spec(), job.canonical, &lowered.built, &BTreeMap::new());
+        let rates = target.spec().silicon.as_ref().and_then(|silicon| silicon.rates);
         checks.targets.push(Checked {
             target: job.id().to_owned(),
             summary: report.summary,
-            layers: layers(&built.annotated),
+            layers: layers(&lowered.built.annotated, rates),
+            file: tflite::cost(&job, &lowered)?,
         });
     }
     Ok(checks)
 }
 
 /// The layers of an annotated graph in the order in which they run.
-fn layers(annotated: &Module) -> Vec<CheckedLayer> {
+fn layers(annotated: &Module, rates: Option<Rates>) -> Vec<CheckedLayer> {
     let graph = annotated.main();
     let codes: BTreeMap<(NodeId, Port), Elem> = graph
         .quant
@@ -84,6 +89,12 @@ fn layers(annotated: &Module) -> Vec<CheckedLayer> {
     nodes
         .map(|(id, node)| {
             let [constant_bytes, value_bytes] = bytes(annotated, (id, node), &codes);
+            let operations = node_operations(annotated, id);
+            let work = match node.op {
+                Op::Conv(_) | Op::ConvTranspose(_) | Op::Gemm(_) | Op::MatMul(_) => Work::MultiplyAdds(operations),
+                _ => Work::Elements(operations),
+            };
+            let cycles = |rates: Rates| rates.cycles(work, constant_bytes.saturating_add(value_bytes));
             CheckedLayer {
                 name: annotated.name(node.name).to_owned(),
                 op: node.op.term().to_string(),
@@ -91,9 +102,10 @@ fn layers(annotated: &Module) -> Vec<CheckedLayer> {
                     Placement::Host(reason) => Some(reason.as_ref().into()),
                     _ => None,
                 },
-                operations: node_operations(annotated, id),
+                operations,
                 constant_bytes,
                 value_bytes,
+                cycles: rates.filter(|_| node.place == Placement::Accelerator).map(cycles),
             }
         })
         .collect()

@@ -80,14 +80,19 @@ pub(super) fn lower(job: &Job<'_>, is_revised: bool, session: &Session<'_>) -> R
 }
 
 /// The same model as that of [`lower`] without algorithms, but not checked.
-pub(super) fn unverified(job: &Job<'_>, session: &Session<'_>) -> Result<Built, Stop> {
+pub(super) fn unverified(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, Stop> {
     let resolved = resolve(job)?;
     let steps = Steps {
         session,
         target: job.id(),
     };
     let built = strait_compile::build(&job.task(&resolved, session), &steps);
-    built.map_err(|error| stop(job, &resolved.settings, error))
+    let built = built.map_err(|error| stop(job, &resolved.settings, error))?;
+    Ok(Lowered {
+        settings: resolved.settings,
+        built,
+        remarks: Vec::new(),
+    })
 }
 
 /// The annotated module that [`lower`] lowers, with its parameters quantized.

@@ -19,6 +19,7 @@ use super::{
     operators::operators,
 };
 use crate::{
+    checked::{CheckedFile, CheckedOperator},
     config::{
         KeyPath,
         types::{ColorOrder, FileLayout, FileType, OutputOfTarget, Preprocess, Step},
@@ -26,6 +27,7 @@ use crate::{
     diagnostic::{Diagnostic, Diagnostics},
     failure::codes,
     report::{FileOperators, OnCpu},
+    stop::Stop,
 };
 
 /// Name of the file.
@@ -126,6 +128,40 @@ pub(super) fn on_accelerator(file: &[u8], accelerator: Accelerator) -> Result<Fi
         operators,
         on_cpu: left.collect(),
     })
+}
+
+/// Where the operators of the TFLite file run and what they cost, if an option of the target names an accelerator.
+///
+/// # Errors
+/// If the file with the names of the classes cannot be used.
+pub(super) fn cost(job: &Job<'_>, lowered: &Lowered) -> Result<Option<CheckedFile>, Stop> {
+    let Some(accelerator) = accelerator(&job.target.spec().chosen) else {
+        return Ok(None);
+    };
+    let file = match operators(job, lowered) {
+        Ok(module) => one(job, &module)?,
+        Err(error) => Err(error),
+    };
+    let mut cost = CheckedFile {
+        accelerator: accelerator.name().to_owned(),
+        configuration: accelerator.estimated().map(str::to_owned),
+        operators: Vec::new(),
+        refused: None,
+    };
+    match file {
+        Ok(file) => {
+            let verdicts = verdicts(&file.into(), accelerator).map_err(|error| Stop::Defect(error.to_string()))?;
+            let operators = verdicts.into_iter().map(|one| CheckedOperator {
+                operator: one.operator,
+                result: one.result,
+                cpu: one.why,
+                cycles: one.cycles,
+            });
+            cost.operators = operators.collect();
+        }
+        Err(error) => cost.refused = Some(error.to_string()),
+    }
+    Ok(Some(cost))
 }
 
 /// The remark on the operators that the accelerator leaves to the CPU.

@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::{
-    checked::{Checked, CheckedLayer, Checks},
+    checked::{Checked, CheckedLayer, CheckedOperator, Checks},
     table,
 };
 
@@ -26,6 +26,7 @@ impl Display for AllLayers<'_> {
         for checked in &self.0.targets {
             writeln!(f, "{}:", checked.target)?;
             layers(f, checked, checked.layers.iter())?;
+            operators(f, checked)?;
         }
         Ok(())
     }
@@ -49,6 +50,7 @@ impl Display for Shown<'_, Checks> {
                 percent(inside, all),
                 table::figure(all)
             )?;
+            cycles(f, checked)?;
             let host = checked.layers.iter();
             let host = host.filter_map(|layer| Some((format!("{} ({})", layer.name, layer.op), layer.host.as_ref()?)));
             grouped(f, "on the host: ", host)?;
@@ -61,6 +63,51 @@ impl Display for Shown<'_, Checks> {
         }
         differences(f, targets)
     }
+}
+
+/// The estimated cycles of a target, and the operators of its file that run on the CPU.
+fn cycles(f: &mut fmt::Formatter<'_>, checked: &Checked) -> fmt::Result {
+    let sum = |all: &mut dyn Iterator<Item = u64>| all.reduce(u64::saturating_add);
+    if let Some(all) = sum(&mut checked.layers.iter().filter_map(|layer| layer.cycles)) {
+        let all = table::figure(all);
+        writeln!(
+            f,
+            "  about {all} cycles on the accelerator, by the rates of the target's table"
+        )?;
+    }
+    let Some(file) = &checked.file else { return Ok(()) };
+    if let Some(why) = &file.refused {
+        let line = format!("{}: there is no TFLite file: {why}", file.accelerator);
+        for line in table::wrapped(&line, WIDTH - 2) {
+            writeln!(f, "  {line}")?;
+        }
+    }
+    let estimated = sum(&mut file.operators.iter().filter_map(|operator| operator.cycles));
+    if let (Some(all), Some(configuration)) = (estimated, &file.configuration) {
+        writeln!(f, "  about {} cycles on {configuration}", table::figure(all))?;
+    }
+    let left: Vec<&CheckedOperator> = file
+        .operators
+        .iter()
+        .filter(|operator| operator.cpu.is_some())
+        .collect();
+    if !file.operators.is_empty() {
+        let count = file.operators.len();
+        let taken = count - left.len();
+        writeln!(
+            f,
+            "  {} takes {taken} of {count} operators of the TFLite file",
+            file.accelerator
+        )?;
+    }
+    for operator in left {
+        let why = operator.cpu.as_deref().unwrap_or_default();
+        let line = format!("{} `{}` runs on the CPU: {why}", operator.operator, operator.result);
+        for line in table::wrapped(&line, WIDTH - 4) {
+            writeln!(f, "    {line}")?;
+        }
+    }
+    Ok(())
 }
 
 fn operations(layers: &[CheckedLayer], counts: impl Fn(&&CheckedLayer) -> bool) -> u64 {
@@ -83,7 +130,19 @@ fn layers<'a>(
 ) -> fmt::Result {
     let all = operations(&checked.layers, |_| true);
     let names = table::all_shortened(checked.layers.iter().map(|layer| layer.name.as_str()));
-    let heading = ["layer", "op", "runs on", "operations", "share", "constants", "values"].map(str::to_owned);
+    let has_cycles = checked.layers.iter().any(|layer| layer.cycles.is_some());
+    let cycles = if has_cycles { "cycles" } else { "" };
+    let heading = [
+        "layer",
+        "op",
+        "runs on",
+        "operations",
+        "share",
+        "constants",
+        "values",
+        cycles,
+    ]
+    .map(str::to_owned);
     let row = |layer: &CheckedLayer| {
         [
             names.get(layer.name.as_str()).cloned().unwrap_or_default(),
@@ -93,9 +152,34 @@ fn layers<'a>(
             percent(layer.operations, all),
             table::bytes(layer.constant_bytes),
             table::bytes(layer.value_bytes),
+            layer.cycles.map(table::figure).unwrap_or_default(),
         ]
     };
     let rows = std::iter::once(heading).chain(shown.map(row));
+    table::write_within(f, WIDTH, rows.map(|row| (row, String::new())))
+}
+
+/// The operators of a target's TFLite file.
+fn operators(f: &mut fmt::Formatter<'_>, checked: &Checked) -> fmt::Result {
+    let Some(file) = checked.file.as_ref().filter(|file| !file.operators.is_empty()) else {
+        return Ok(());
+    };
+    let heading = ["result", "operator of the TFLite file", "runs on", "cycles"].map(str::to_owned);
+    let names = table::all_shortened(file.operators.iter().map(|operator| operator.result.as_str()));
+    let row = |operator: &CheckedOperator| {
+        [
+            names.get(operator.result.as_str()).cloned().unwrap_or_default(),
+            operator.operator.clone(),
+            if operator.cpu.is_some() {
+                "CPU"
+            } else {
+                &file.accelerator
+            }
+            .to_owned(),
+            operator.cycles.map(table::figure).unwrap_or_default(),
+        ]
+    };
+    let rows = std::iter::once(heading).chain(file.operators.iter().map(row));
     table::write_within(f, WIDTH, rows.map(|row| (row, String::new())))
 }
 

@@ -21,6 +21,7 @@ mod pair;
 mod parse;
 mod passes;
 mod place;
+mod rates;
 mod recipe;
 mod reference;
 mod rescale;
@@ -43,6 +44,7 @@ pub use pair::{Activation, Pair};
 pub use parse::{Table, TableError};
 pub use passes::{Alignment, Alignments, Passes};
 pub use place::{OpSite, Operand};
+pub use rates::{Rates, Work};
 pub use recipe::{Fraction, Lines, Padding, PoolPadding, Recipe, Reciprocal, WeightGrid};
 pub use reference::reference_page;
 pub use rescale::{Rescale, Scales};
@@ -173,6 +175,8 @@ pub struct Silicon {
     /// cover. With a `fidelity` of `silicon`, a row that says `measured` counts as `documented` if no recording names it.
     #[serde(default)]
     pub evidence: Vec<Recording>,
+    /// How much the chip does in a cycle. Without it, `strait check` does not estimate cycles.
+    pub rates: Option<Rates>,
 }
 
 /// A file of recorded layers, in the format that docs/plugins/silicon.md describes.

@@ -4,6 +4,7 @@
 //! `cargo xtask oracles --devices` compares the verdicts with those of Vela itself.
 
 mod checks;
+mod cycles;
 mod rows;
 mod site;
 
@@ -31,6 +32,14 @@ impl Accelerator {
             Accelerator::EthosU85 => "ethos-u85",
         }
     }
+
+    /// The configuration for which cycles are estimated, in the words of Vela.
+    pub fn estimated(self) -> Option<&'static str> {
+        match self {
+            Accelerator::EthosU55 => Some(cycles::CONFIGURATION),
+            Accelerator::EthosU85 => None,
+        }
+    }
 }
 
 /// Where an operator runs.
@@ -42,6 +51,8 @@ pub struct Verdict {
     pub result: String,
     /// Why the operator runs on the CPU. `None` if the accelerator takes it.
     pub why: Option<String>,
+    /// How many cycles the accelerator takes for it, if it takes it and [`Accelerator::estimated`] names a configuration.
+    pub cycles: Option<u64>,
 }
 
 /// Returns a verdict for each operator of a file, in the order of the file.
@@ -52,8 +63,11 @@ pub fn verdicts(file: &Bytes, accelerator: Accelerator) -> Result<Vec<Verdict>, 
     let graph = Graph::new(file)?;
     let verdicts = graph.nodes.iter().map(|node| {
         let (operator, result) = (graph.codes[node.code].name(), node.outputs.first().copied().flatten());
+        let why = rows::why_not(&graph, node, &operator, accelerator);
+        let is_estimated = why.is_none() && accelerator.estimated().is_some();
         Verdict {
-            why: rows::why_not(&graph, node, &operator, accelerator),
+            why,
+            cycles: is_estimated.then(|| cycles::cycles(&graph, node, &operator)),
             result: result.map_or_else(String::new, |index| graph.tensors[index].name.clone()),
             operator,
         }
