@@ -113,7 +113,7 @@ fn what_a_runtime_makes_of_scales_is_told_with_what_could_be_gained() {
 
     // Here the details of layers are shown.
     let artifact = folder.path().join("artifact");
-    let shown = inspect::open(&artifact, Some("/head/conv/**")).unwrap().summary();
+    let shown = inspect::open(&artifact, &[], Some("/head/conv/**")).unwrap().summary();
     let head = shown
         .layers
         .iter()
@@ -201,6 +201,11 @@ fn a_clamp_that_is_left_out_is_told_with_its_reason() {
     );
 }
 
+/// The report as text, with its lines as long as they were before they were folded.
+fn unfolded(report: &Report) -> String {
+    Shown(report).to_string().replace("\n  ", " ")
+}
+
 /// The reference that a classifier with `k` inputs claims to equal, and by how much its accumulators exceed the
 /// evidence.
 fn claimed(inputs: usize) -> (String, Option<u64>, String) {
@@ -234,7 +239,7 @@ fn claimed(inputs: usize) -> (String, Option<u64>, String) {
         rewrites: &BTreeMap::new(),
     });
     let past = layer(&report, "a").outside.first().map(|outside| outside.past);
-    (report.evidence.claim.clone(), past, Shown(&report).to_string())
+    (report.evidence.claim.clone(), past, unfolded(&report))
 }
 
 /// FULLY_CONNECTED was compared below 2^20. 127 inputs of -128 with weights of 64 stay below that, 128 do not.
@@ -323,7 +328,7 @@ fn grids_that_cost_accuracy_are_told_with_their_layers_and_what_they_cost() {
         ("h", "h", None, 2000.0)
     );
     assert_eq!((&*coarser.code, coarser.factor), ("grid-coarser", Some(4)));
-    let text = Shown(&report).to_string();
+    let text = unfolded(&report);
     let line = "\nlint: 1000 takes 99.6 % of this grid: layer `g`, tensor `w`, channel 1; all others share 0.5 of 254 steps, which \
                 costs them 8.0 bits [range-given-away]\n";
     assert!(text.contains(line), "{text}");

@@ -22,6 +22,8 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind
 use strait_driver::{artifact::Kernels, config::Override, session::Share, verification::Digest};
 use strait_identify::Tolerance;
 
+use crate::volume::Told;
+
 pub(crate) use analyze::Analyze;
 pub(crate) use bench::Bench;
 pub(crate) use check::CheckModel;
@@ -42,6 +44,8 @@ pub(crate) use sharing::Sharing;
 #[derive(Debug, Parser)]
 #[command(name = "strait", version, max_term_width = 100)]
 pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) told: Told,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -395,7 +399,8 @@ Examples:
   strait inspect build/sima --graph text --match '/layer1/**'
   strait inspect build/sima --fusions
   strait inspect build/sima --quant --match '/layer1/**'
-  strait inspect build/sima --graph dot | dot -Tsvg > graph.svg")]
+  strait inspect build/sima --graph svg > graph.svg
+  strait inspect model.onnx --set model.outputs='[\"/head/Conv\"]' --graph dot | dot -Tpng > graph.png")]
 pub(crate) struct Inspect {
     /// A model or the folder of an artifact
     #[arg(value_name = "MODEL|ARTIFACT")]
@@ -409,6 +414,9 @@ pub(crate) struct Inspect {
     /// Show type, state, scale and zero point of each operand and each result, and where they come from
     #[arg(long, conflicts_with_all = ["graph", "fusions"])]
     pub(crate) quant: bool,
+    /// Set a key of the configuration that says how the model is read, with a TOML value; may be given several times
+    #[arg(long, value_name = "KEY=VALUE", conflicts_with_all = ["fusions", "quant"])]
+    pub(crate) set: Vec<String>,
     /// Only layers whose names in the source model match this pattern
     #[arg(long = "match", value_name = "PATTERN")]
     pub(crate) pattern: Option<String>,
@@ -423,6 +431,8 @@ pub(crate) enum GraphForm {
     Text,
     /// Graphviz
     Dot,
+    /// A drawing; layers whose names begin alike share a box if there are many
+    Svg,
 }
 
 /// List the targets, or show the table of one

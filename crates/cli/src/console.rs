@@ -10,7 +10,7 @@ use strait_driver::{
     stop::Stop,
 };
 
-use crate::exit::Exit;
+use crate::{exit::Exit, volume};
 
 /// The text that is shown if Strait itself is at fault.
 pub(crate) const DEFECT: &str = "\
@@ -31,8 +31,20 @@ const ELSEWHERE: usize = 120;
 
 /// Writes a result. If standard output was closed by its reader, this is not an error.
 pub(crate) fn print(text: &str) -> Exit {
-    let mut out = io::stdout().lock();
+    write(&printable(text.strip_suffix('\n').unwrap_or(text)))
+}
+
+/// Like [`print`], for a text to people, which has colours on a terminal.
+fn print_painted(text: &str) -> Exit {
     let text = printable(text.strip_suffix('\n').unwrap_or(text));
+    match volume::has_colours(&io::stdout()) {
+        true => write(&volume::painted(&text)),
+        false => write(&text),
+    }
+}
+
+fn write(text: &str) -> Exit {
+    let mut out = io::stdout().lock();
     match writeln!(out, "{text}").and_then(|()| out.flush()) {
         Ok(()) => Exit::Done,
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Exit::Done,
@@ -68,7 +80,11 @@ pub(crate) fn print_json(value: &Value) -> Exit {
 
 /// Writes what a command found: as JSON for programs, or as text for people.
 pub(crate) fn shown(json: bool, value: impl FnOnce() -> Value, text: impl FnOnce() -> String) -> Exit {
-    if json { print_json(&value()) } else { print(&text()) }
+    if json {
+        print_json(&value())
+    } else {
+        print_painted(&text())
+    }
 }
 
 /// Like [`shown`], but if the work ended with an error, reports the error.
@@ -104,7 +120,7 @@ pub(crate) fn stopped(stop: &Stop, json: bool) -> Exit {
     let (exit, kind, found) = match stop {
         Stop::Found(found) => {
             let found = found.clone().bounded();
-            rendered(&found.render(io::stderr().is_terminal()));
+            rendered(&found.render(volume::has_colours(&io::stderr())));
             if let Some(hint) = hint(&found.0).filter(|_| io::stderr().is_terminal()) {
                 explain(&hint);
             }

@@ -19,6 +19,7 @@ mod commands;
 mod console;
 mod exit;
 mod version;
+mod volume;
 mod watch;
 
 use std::{ffi::OsString, panic, path::Path, process::ExitCode};
@@ -69,6 +70,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         // If the user asked for help, it is printed to standard output, like any result.
         Err(error) => return console::print(&error.to_string()),
     };
+    arguments.told.heed();
     guarded(|| commands::run(&arguments))
 }
 

@@ -25,9 +25,12 @@ use signal_hook::{
     SigId,
     consts::{SIGINT, SIGTERM},
 };
-use strait_driver::{diagnostic::Diagnostic, session::Progress};
+use strait_driver::{
+    diagnostic::{Diagnostic, Severity},
+    session::Progress,
+};
 
-use crate::console;
+use crate::{console, volume};
 
 /// The thread checks the time and the signals at this interval.
 const TICK: Duration = Duration::from_millis(100);
@@ -173,11 +176,15 @@ impl Progress for Watch {
     }
 
     fn say(&self, text: &str) {
-        console::explain(text);
+        if !volume::is_quiet() {
+            console::explain(text);
+        }
     }
 
     fn remark(&self, found: &Diagnostic) {
-        console::rendered(&found.render(self.shared.terminal));
+        if found.severity != Severity::Note || !volume::is_quiet() {
+            console::rendered(&found.render(volume::has_colours(&std::io::stderr())));
+        }
     }
 
     fn interrupted(&self) -> bool {
@@ -201,6 +208,9 @@ impl Shared {
                 && interrupted.get_or_insert_with(Instant::now).elapsed() > PATIENCE
             {
                 give_up();
+            }
+            if volume::is_quiet() {
+                continue;
             }
             if let Some(phase) = self.lock().as_mut() {
                 let done = self.done.load(Ordering::Relaxed);

@@ -76,6 +76,17 @@ pub struct Phase {
     pub peak_bytes: Option<u64>,
 }
 
+/// The phases as lines for people.
+pub fn shown(phases: &[Phase]) -> String {
+    let line = |phase: &Phase| {
+        let peak = phase.peak_bytes.map_or_else(String::new, |bytes| {
+            format!(", at most {} of memory so far", table::bytes(bytes))
+        });
+        format!("{}: {:.2} s{peak}", phase.name, phase.seconds)
+    };
+    phases.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
 /// The resources of the work, apart from its inputs. Results do not depend on them.
 pub struct Session<'a> {
     /// At most this many samples run at the same time.

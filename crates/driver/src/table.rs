@@ -33,6 +33,17 @@ pub(crate) fn write_within<const N: usize>(
     width: usize,
     rows: impl Iterator<Item = ([String; N], String)>,
 ) -> fmt::Result {
+    for line in lines_within(width, rows).into_iter().flatten() {
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
+
+/// The lines of each row of [`write_within`].
+pub(crate) fn lines_within<const N: usize>(
+    width: usize,
+    rows: impl Iterator<Item = ([String; N], String)>,
+) -> Vec<Vec<String>> {
     let rows: Vec<([String; N], String)> = rows.collect();
     let longest =
         |column: usize, of: fn(&str) -> usize| rows.iter().map(|(row, _)| of(&row[column])).max().unwrap_or(0);
@@ -44,23 +55,23 @@ pub(crate) fn write_within<const N: usize>(
     let free = width.saturating_sub(2 * N.saturating_sub(1));
     let fits = |most: &usize| widths(*most).iter().sum::<usize>() <= free;
     let widths = widths((0..=width).rev().find(fits).unwrap_or(0));
-    for (row, remark) in &rows {
+    let lines = rows.iter().map(|(row, remark)| {
         let cells: [Vec<String>; N] = std::array::from_fn(|column| wrapped(&row[column], widths[column]));
-        for index in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
-            let mut line = String::new();
-            for (cell, width) in cells.iter().zip(widths) {
-                let text = cell.get(index).map_or("", String::as_str);
-                write!(line, "{text:<width$}  ")?;
-            }
-            writeln!(out, "{}", line.trim_end())?;
-        }
-        if !remark.is_empty() {
-            for line in wrapped(remark, width.saturating_sub(REMARK.len())) {
-                writeln!(out, "{REMARK}{line}")?;
-            }
-        }
-    }
-    Ok(())
+        let height = cells.iter().map(Vec::len).max().unwrap_or(0);
+        let of_row = (0..height).map(|index| {
+            let line: String = (cells.iter().zip(widths))
+                .map(|(cell, width)| format!("{:<width$}  ", cell.get(index).map_or("", String::as_str)))
+                .collect();
+            line.trim_end().to_owned()
+        });
+        let remarks = match remark.is_empty() {
+            true => Vec::new(),
+            false => wrapped(remark, width.saturating_sub(REMARK.len())),
+        };
+        let remarks = remarks.iter().map(|line| format!("{REMARK}{line}"));
+        of_row.chain(remarks).collect()
+    });
+    lines.collect()
 }
 
 /// Indent before a remark.
@@ -84,10 +95,46 @@ pub(crate) fn wrapped(text: &str, most: usize) -> Vec<String> {
     lines
 }
 
+/// Breaks the lines of a text that are longer than `width`. What continues a line stands a little to the right of it.
+pub(crate) fn folded(text: &str, width: usize) -> String {
+    let mut out = String::with_capacity(text.len());
+    for line in text.lines() {
+        if line.chars().count() <= width {
+            out.push_str(line);
+            out.push('\n');
+            continue;
+        }
+        let indent = line.len() - line.trim_start().len();
+        let most = width.saturating_sub(indent + 2);
+        for (at, part) in wrapped(line.trim_start(), most).iter().enumerate() {
+            let _ = writeln!(out, "{:indent$}{}{part}", "", if at == 0 { "" } else { "  " });
+        }
+    }
+    out
+}
+
+/// Writes a real number with four digits.
+pub(crate) fn short(number: f64) -> String {
+    let rounded: f64 = format!("{number:.3e}").parse().unwrap_or(number);
+    match rounded.abs() {
+        0.0 => "0".to_owned(),
+        size if (1e-3..1e6).contains(&size) => rounded.to_string(),
+        _ => format!("{rounded:e}"),
+    }
+}
+
 /// Shortens long names that are shown together by leaving out their middles. Different names stay different.
 pub(crate) fn all_shortened<'a>(names: impl IntoIterator<Item = &'a str>) -> BTreeMap<&'a str, String> {
+    all_shortened_to(names, WIDEST_NAME)
+}
+
+/// Like [`all_shortened`], to names of so many characters.
+pub(crate) fn all_shortened_to<'a>(
+    names: impl IntoIterator<Item = &'a str>,
+    mut widest: usize,
+) -> BTreeMap<&'a str, String> {
     let mut open: BTreeSet<&str> = names.into_iter().collect();
-    let (mut done, mut widest) = (BTreeMap::new(), WIDEST_NAME);
+    let mut done = BTreeMap::new();
     while !open.is_empty() {
         let mut by_short: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         for &name in &open {

@@ -6,8 +6,10 @@
 //! `view` turns the report into what the page says, as data. `plot` draws it, and the templates put it together. Names of
 //! layers come from files of strangers: the template engine escapes every text, and `svg.rs` does so in drawings.
 
+pub mod drawing;
 #[cfg(test)]
 mod example;
+mod fold;
 mod layout;
 mod plot;
 mod redact;
@@ -21,6 +23,7 @@ use minijinja::Environment;
 use strait_report::{Analysis, Report};
 
 use view::View;
+pub use view::{Advice, next};
 
 /// Name of the page's file.
 pub const PAGE_FILE: &str = "report.html";

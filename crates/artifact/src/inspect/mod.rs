@@ -5,9 +5,10 @@ mod fusions;
 mod quantization;
 mod summary;
 
+use std::collections::BTreeMap;
 use strait_compile::rules::matches_layer;
 use strait_container::{Artifact, Digest, Integrity};
-use strait_core::{Bodies, Module, text};
+use strait_core::{Bodies, Def, Module, NodeId, Placement, ValueId, text};
 use strait_document::{Glob, nearest};
 use strait_report::{Layer, REPORT_FILE, Report};
 
@@ -16,6 +17,45 @@ use crate::{Error, opened::json};
 pub use fusions::{Fusions, Row, fusions};
 pub use quantization::quantization;
 pub use summary::{LayerLine, OpCount, Port, Summary};
+
+/// A node of a graph, with what a drawing of the graph shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DrawnNode {
+    /// The name of the last node of the source model from which the node was made.
+    pub name: String,
+    /// The term of its op.
+    pub op: String,
+    /// True if it runs on the host.
+    pub on_host: bool,
+    /// The positions of the nodes whose results it reads.
+    pub reads: Vec<usize>,
+}
+
+fn drawn(module: &Module) -> Vec<DrawnNode> {
+    let graph = module.main();
+    let order = graph.topological_order().unwrap_or_default();
+    let places: BTreeMap<NodeId, usize> = order.iter().enumerate().map(|(at, &id)| (id, at)).collect();
+    let nodes = order.iter().filter_map(|&id| graph.node(id));
+    let producer = |value: ValueId| match graph.value(value)?.def {
+        Def::Node(node, _) => places.get(&node).copied(),
+        _ => None,
+    };
+    nodes
+        .map(|node| DrawnNode {
+            name: module
+                .name(node.sources.last().copied().unwrap_or(node.name))
+                .to_owned(),
+            op: node.op.term().to_string(),
+            on_host: matches!(node.place, Placement::Host(_)),
+            reads: node
+                .inputs
+                .iter()
+                .flatten()
+                .filter_map(|&value| producer(value))
+                .collect(),
+        })
+        .collect()
+}
 
 /// A model or an artifact that is being inspected.
 #[derive(Debug)]
@@ -95,6 +135,14 @@ impl Inspected {
     /// The graph in the language of Graphviz.
     pub fn dot(&self) -> String {
         self.with_module(text::to_dot)
+    }
+
+    /// The nodes of the graph in the order in which they run.
+    pub fn nodes(&self) -> Vec<DrawnNode> {
+        match &self.pattern {
+            None => drawn(&self.open),
+            Some(pattern) => drawn(&extract::extract(&self.open, pattern)),
+        }
     }
 
     fn with_module(&self, show: impl Fn(&Module) -> String) -> String {

@@ -10,7 +10,7 @@ use strait_driver::{
     targets,
 };
 
-use crate::{arguments::CheckModel, console, exit::Exit};
+use crate::{arguments::CheckModel, console, exit::Exit, volume};
 
 pub(crate) fn run(arguments: &CheckModel) -> Exit {
     let checked = super::in_session(&arguments.machine, |session| {
@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &CheckModel) -> Exit {
         };
         pipeline::check(&loaded, targets::registry([])?, &session)
     });
-    let text = |checks: &_| match arguments.all {
+    let text = |checks: &_| match arguments.all || volume::is_verbose() {
         true => format!("{}\n{}", Shown(checks), AllLayers(checks)),
         false => format!("{}`--all` shows each layer\n", Shown(checks)),
     };

@@ -8,12 +8,12 @@ use strait_driver::{
     diagnostic::Diagnostics,
     dialect,
     pipeline::{self, Compiled},
-    recognise,
-    shown::{Details, Shown},
+    recognise, session,
+    shown::{Details, Next, Shown},
     targets,
 };
 
-use crate::{arguments::Compile, console, exit::Exit};
+use crate::{arguments::Compile, console, exit::Exit, volume};
 
 pub(crate) fn run(arguments: &Compile) -> Exit {
     if arguments.rules {
@@ -38,7 +38,10 @@ pub(crate) fn run(arguments: &Compile) -> Exit {
     };
     let artifact = |one: &Compiled| json!({ "target": one.target, "folder": one.folder, "digest": one.digest, "report": one.report });
     let json = || json!({ "phases": phases, "artifacts": compiled.iter().map(artifact).collect::<Vec<_>>() });
-    let printed = console::shown(arguments.json, json, || text(&compiled, arguments.all));
+    if volume::is_verbose() {
+        console::explain(&session::shown(&phases));
+    }
+    let printed = console::shown(arguments.json, json, || text(&compiled, arguments));
     let failed = compiled
         .iter()
         .flat_map(|one| one.report.failed_gates().map(move |gate| (one, gate)));
@@ -74,15 +77,25 @@ fn overrides(arguments: &Compile) -> Vec<Override> {
         .collect()
 }
 
-fn text(compiled: &[Compiled], all: bool) -> String {
+fn text(compiled: &[Compiled], arguments: &Compile) -> String {
     let one = |one: &Compiled| {
         let (screen, folder, digest) = (Shown(&one.report), one.folder.display(), &one.digest);
-        let rest = if all {
+        let place = format!("artifact: {folder}\ndigest: {digest}\n");
+        if volume::is_quiet() {
+            return place;
+        }
+        let rest = if arguments.all || volume::is_verbose() {
             format!("\n{}", Details(&one.report))
         } else {
             "`--all` shows each layer and on what evidence it rests\n".to_owned()
         };
-        format!("{screen}\nartifact: {folder}\ndigest: {digest}\n{rest}")
+        let configuration = arguments.configuration();
+        let next = Next {
+            report: &one.report,
+            configuration: configuration.map(|file| file.display().to_string()),
+            artifact: folder.to_string(),
+        };
+        format!("{screen}\n{place}{rest}{next}")
     };
     compiled.iter().map(one).collect::<Vec<_>>().join("\n")
 }

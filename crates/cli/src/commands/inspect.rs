@@ -20,12 +20,13 @@ pub(crate) fn run(arguments: &Inspect) -> Exit {
         return console::made(found, json, |found| json!(found), |found| Shown(found).to_string());
     }
     console::made(
-        inspect::open(subject, pattern),
+        inspect::open(subject, &arguments.set, pattern),
         json,
         |inspected| json!(inspected.summary()),
         |inspected| match arguments.graph {
             Some(GraphForm::Text) => inspected.text(),
             Some(GraphForm::Dot) => inspected.dot(),
+            Some(GraphForm::Svg) => inspect::svg(inspected),
             None => Shown(&inspected.summary()).to_string(),
         },
     )

@@ -30,7 +30,7 @@ fn a_command_line_that_is_not_understood_is_exit_code_2() {
         &["compile", "a.toml", "--config", "b.toml"],
         &["compile", "a.toml", "--threads", "0"],
         &["run", "artifact"],
-        &["inspect", "model.onnx", "--graph", "svg"],
+        &["inspect", "model.onnx", "--graph", "png"],
     ] {
         let output = run(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
@@ -42,6 +42,29 @@ fn a_command_line_that_is_not_understood_is_exit_code_2() {
         said.contains("a number of threads is 1 or more") && !said.contains("non-zero"),
         "{said}"
     );
+}
+
+#[test]
+fn quiet_says_where_the_artifact_is_and_verbose_everything() {
+    let bench = Bench::new();
+    let said = |more: &[&str]| {
+        let output = bench.compile(more);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        (text(&output.stdout), text(&output.stderr))
+    };
+    let (out, told) = said(&["--quiet"]);
+    let words: Vec<&str> = out.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!(words, ["artifact:", "digest:"], "{out}");
+    assert_eq!(told, "");
+    let (usual, _) = said(&[]);
+    let (out, told) = said(&["-v"]);
+    assert!(out.len() > 2 * usual.len(), "{out}");
+    assert!(told.contains("verify (generic-int8): "), "{told}");
+    // A line of the report fits a terminal of 100 columns, except for what is to be pasted. A pipe sees no colours.
+    let mut lines = usual.lines().filter(|line| !line.starts_with("       "));
+    assert!(lines.all(|line| line.chars().count() <= 100), "{usual}");
+    assert!(!usual.contains('\u{1b}'), "{usual}");
+    assert!(usual.contains("what to do next:\n  1. "), "{usual}");
 }
 
 #[test]

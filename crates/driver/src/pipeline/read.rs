@@ -31,7 +31,7 @@ pub struct FloatModel {
 }
 
 /// The part of the configuration that says how the model is to be read.
-pub(super) fn reading(model: &types::Model) -> ModelReading {
+pub(crate) fn reading(model: &types::Model) -> ModelReading {
     let texts = |patterns: &[strait_config::leaf::Pattern]| patterns.iter().map(|p| p.as_str().to_owned()).collect();
     ModelReading {
         bind: model
@@ -52,6 +52,16 @@ pub(super) fn reading(model: &types::Model) -> ModelReading {
 /// If the file is not a model, has unknown parts, cannot be cut as the configuration says, or has a dimension without a
 /// size.
 pub(crate) fn read_model(reading: &ModelReading, file: &Path) -> Result<FloatModel, Diagnostics> {
+    let model = read_open(reading, file)?;
+    let free = strait_import::free_dimensions(&model.module);
+    Diagnostics(free.iter().map(failure::free_dimension).collect()).or(model)
+}
+
+/// Like [`read_model`], for a look at a model: dimensions without a size stay as they are.
+///
+/// # Errors
+/// As for [`read_model`], apart from those about sizes.
+pub(crate) fn read_open(reading: &ModelReading, file: &Path) -> Result<FloatModel, Diagnostics> {
     let named = |error: ReadError| failure::model_findings(&error, file);
     let bytes = model::mapped(file).map_err(|error| {
         let unreadable = || Diagnostic::error(codes::MODEL, format!("{} cannot be read: {error}", file.display()));
@@ -71,8 +81,6 @@ pub(crate) fn read_model(reading: &ModelReading, file: &Path) -> Result<FloatMod
         hybrid_as_float: reading.hybrid_as_float,
     };
     let (module, assumed) = model.read_single(&options).map_err(named)?;
-    let free = strait_import::free_dimensions(&module);
-    Diagnostics(free.iter().map(failure::free_dimension).collect()).or(())?;
     Ok(FloatModel {
         module,
         files: ModelFiles::new(file.display().to_string(), bytes, model.data_files()),

@@ -19,7 +19,7 @@ pub(super) const NAMED: usize = 4;
 /// Writes one line for each reason, with the layers that have it. Reasons come in the order in which they first occur.
 /// If two reasons differ only in names of layers and tensors, they share a line, and `…` stands for the names.
 pub(super) fn grouped<'a>(
-    f: &mut fmt::Formatter<'_>,
+    f: &mut impl fmt::Write,
     heading: &str,
     all: impl Iterator<Item = (String, &'a ReasonReport)>,
 ) -> fmt::Result {

@@ -10,6 +10,7 @@ mod grouped;
 mod migrated;
 mod mixed;
 mod nearness;
+mod next;
 mod optimized;
 mod quantization;
 mod report;
@@ -21,6 +22,7 @@ mod verification;
 pub use analysis::WorstLayers;
 pub use checks::AllLayers;
 pub use details::Details;
+pub use next::Next;
 
 /// A report, or a part of one, to be shown as text.
 pub struct Shown<'a, T>(pub &'a T);

@@ -1,6 +1,6 @@
 //! Shows the report to people. The text fits on one screen and can be understood without a manual.
 
-use std::fmt::{self, Display};
+use std::fmt::{self, Display, Write};
 
 use strait_report::{Layer, Report, Sanity, Summary};
 
@@ -11,60 +11,69 @@ use super::{
     grouped::{NAMED, grouped},
 };
 
+/// The width of a line.
+const WIDTH: usize = 100;
+
 impl Display for Shown<'_, Report> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shown(report) = self;
-        let target = &report.target;
-        writeln!(f, "{} {}: {}", target.id, target.version, verdict(&report.summary))?;
-        for remark in &report.remarks {
-            writeln!(f, "{}: {} [{}]", remark.severity, remark.text, remark.code)?;
-        }
-        for gate in &report.gates {
-            let met = if gate.met { "met" } else { "FAILED" };
-            writeln!(f, "gate {}: {met}: {}", gate.gate, gate.text)?;
-        }
-        writeln!(f)?;
-        if let Some(accuracy) = &report.accuracy {
-            write!(f, "{}", Shown(accuracy))?;
-        }
-        if report.accuracy.is_none() || !is_sound(&report.sanity) {
-            write!(f, "{}", Shown(&report.sanity))?;
-        }
-        size(f, report)?;
-        does_not_fit(f, report)?;
-        if let Some(optimized) = &report.optimized {
-            write!(f, "{}", Shown(optimized))?;
-        }
-        for mixed in &report.mixed_precision {
-            write!(f, "{}", Shown(mixed))?;
-        }
-        for lint in report.lints.iter().take(NAMED) {
-            writeln!(f, "lint: {} [{}]", lint.text, lint.code)?;
-        }
-        if let Some(more @ 1..) = report.lints.len().checked_sub(NAMED) {
-            writeln!(f, "and {}", table::count(more, "more lint"))?;
-        }
-        outside(f, &report.layers)?;
-        if let Some(held) = &report.own_model {
-            writeln!(f, "held against the target's own model of its arithmetic: {held}")?;
-        }
-        writeln!(
+        let mut text = String::new();
+        whole(&mut text, self.0)?;
+        f.write_str(&table::folded(&text, WIDTH))
+    }
+}
+
+/// Writes the report. Its lines may be of any length.
+fn whole(f: &mut String, report: &Report) -> fmt::Result {
+    let target = &report.target;
+    writeln!(f, "{} {}: {}", target.id, target.version, verdict(&report.summary))?;
+    for remark in &report.remarks {
+        writeln!(f, "{}: {} [{}]", remark.severity, remark.text, remark.code)?;
+    }
+    for gate in &report.gates {
+        let met = if gate.met { "met" } else { "FAILED" };
+        writeln!(f, "gate {}: {met}: {}", gate.gate, gate.text)?;
+    }
+    writeln!(f)?;
+    if let Some(accuracy) = &report.accuracy {
+        write!(f, "{}", Shown(accuracy))?;
+    }
+    if report.accuracy.is_none() || !is_sound(&report.sanity) {
+        write!(f, "{}", Shown(&report.sanity))?;
+    }
+    size(f, report)?;
+    does_not_fit(f, report)?;
+    if let Some(optimized) = &report.optimized {
+        write!(f, "{}", Shown(optimized))?;
+    }
+    for mixed in &report.mixed_precision {
+        write!(f, "{}", Shown(mixed))?;
+    }
+    for lint in report.lints.iter().take(NAMED) {
+        writeln!(f, "lint: {} [{}]", lint.text, lint.code)?;
+    }
+    if let Some(more @ 1..) = report.lints.len().checked_sub(NAMED) {
+        writeln!(f, "and {}", table::count(more, "more lint"))?;
+    }
+    outside(f, &report.layers)?;
+    if let Some(held) = &report.own_model {
+        writeln!(f, "held against the target's own model of its arithmetic: {held}")?;
+    }
+    writeln!(
+        f,
+        "arithmetic: {}; layers by evidence: {}",
+        report.evidence.claim, report.evidence.layers
+    )?;
+    let costly = report.costly.iter();
+    let costly: Vec<String> = costly
+        .map(|one| format!("{} ({:.1} dB alone)", one.layer, one.snr))
+        .collect();
+    match costly.is_empty() {
+        true => Ok(()),
+        false => writeln!(
             f,
-            "arithmetic: {}; layers by evidence: {}",
-            report.evidence.claim, report.evidence.layers
-        )?;
-        let costly = report.costly.iter();
-        let costly: Vec<String> = costly
-            .map(|one| format!("{} ({:.1} dB alone)", one.layer, one.snr))
-            .collect();
-        match costly.is_empty() {
-            true => Ok(()),
-            false => writeln!(
-                f,
-                "the layers that cost most: {}; `strait analyze` finds out why",
-                costly.join(", ")
-            ),
-        }
+            "the layers that cost most: {}; `strait analyze` finds out why",
+            costly.join(", ")
+        ),
     }
 }
 
@@ -100,7 +109,7 @@ fn is_sound(sanity: &Sanity) -> bool {
     !faulty && sanity.layers.is_empty() && sanity.rule.is_none()
 }
 
-fn size(f: &mut fmt::Formatter<'_>, report: &Report) -> fmt::Result {
+fn size(f: &mut String, report: &Report) -> fmt::Result {
     let (before, after) = (report.size.float_bytes, report.size.integer_bytes);
     let ratio = before as f64 / after.max(1) as f64;
     let (before, after) = (table::bytes(before), table::bytes(after));
@@ -108,7 +117,7 @@ fn size(f: &mut fmt::Formatter<'_>, report: &Report) -> fmt::Result {
 }
 
 /// Lists the layers that run on the host and the requantizations that were not fused, with the reasons.
-fn does_not_fit(f: &mut fmt::Formatter<'_>, report: &Report) -> fmt::Result {
+fn does_not_fit(f: &mut String, report: &Report) -> fmt::Result {
     let host = report.layers.iter();
     let host = host.filter_map(|layer| Some((format!("{} ({})", layer.name, layer.op), layer.host.as_ref()?)));
     if report.summary.host > 0 {
@@ -137,7 +146,7 @@ fn does_not_fit(f: &mut fmt::Formatter<'_>, report: &Report) -> fmt::Result {
 }
 
 /// Lists the layers whose accumulators can lie outside the range for which the evidence shows that the form is right.
-fn outside(f: &mut fmt::Formatter<'_>, layers: &[Layer]) -> fmt::Result {
+fn outside(f: &mut String, layers: &[Layer]) -> fmt::Result {
     let mut all = layers
         .iter()
         .flat_map(|layer| layer.outside.iter().map(|outside| (&layer.name, outside)));

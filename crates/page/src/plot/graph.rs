@@ -9,7 +9,7 @@ use crate::{
 /// A box of the drawing: a layer, or several that are folded.
 #[derive(Debug)]
 pub(crate) struct Box {
-    /// Where a click leads.
+    /// Where a click leads; empty if nowhere.
     pub(crate) href: String,
     pub(crate) op: String,
     pub(crate) name: String,
@@ -62,13 +62,17 @@ pub(crate) fn drawing(boxes: &[Box], edges: &[(usize, usize)], title: &str) -> D
     svg.add("path", &[("class", &"edges"), ("d", &lines)]);
     for (own, &[x, y]) in boxes.iter().zip(&nodes) {
         let left = x - WIDTH / 2.0;
+        let element = if own.href.is_empty() { "g" } else { "a" };
+        let class = format_args!("node {}", own.class);
+        let attributes: [(&str, &dyn std::fmt::Display); 3] =
+            [("class", &class), ("href", &own.href), ("data-words", &own.words)];
         svg.open(
-            "a",
-            &[
-                ("href", &own.href),
-                ("class", &format_args!("node {}", own.class)),
-                ("data-words", &own.words),
-            ],
+            element,
+            if own.href.is_empty() {
+                &attributes[..1]
+            } else {
+                &attributes
+            },
         );
         svg.words("title", &[], &own.title);
         if own.fused > 1 {
@@ -84,7 +88,7 @@ pub(crate) fn drawing(boxes: &[Box], edges: &[(usize, usize)], title: &str) -> D
                 &format!("{} in one", own.fused),
             );
         }
-        svg.close("a");
+        svg.close(element);
     }
     svg.close("svg");
     Drawing {

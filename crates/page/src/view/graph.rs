@@ -6,6 +6,7 @@ use serde::Serialize;
 use strait_report::{Layer, Report};
 
 use crate::{
+    fold,
     plot::{self, Drawing},
     words,
 };
@@ -240,54 +241,22 @@ fn by_cost() -> Colour {
     }
 }
 
-/// The parts of a name, which are separated by slashes or dots.
-fn path(layer: &Layer) -> Vec<&str> {
-    let name = layer.sources.last().map_or(layer.name.as_str(), String::as_str);
-    let name = name.split(':').next().unwrap_or(name);
-    let separator = if name.contains('/') { '/' } else { '.' };
-    let mut parts: Vec<&str> = name.split(separator).filter(|part| !part.is_empty()).collect();
-    parts.pop();
-    parts
+/// The name by which a layer is folded.
+fn source(layer: &Layer) -> &str {
+    layer.sources.last().map_or(layer.name.as_str(), String::as_str)
 }
 
 /// Folds the layers whose names begin alike. As many parts of the names are used as give at most [`MOST`] boxes.
 fn folded(layers: &[Layer], edges: &[(usize, usize)], errors: &Errors<'_>, total: u64) -> Option<Folded> {
-    let paths: Vec<Vec<&str>> = layers.iter().map(path).collect();
-    let deepest = paths.iter().map(Vec::len).max()?;
-    let grouped = |depth: usize| {
-        let mut groups: BTreeMap<Vec<&str>, usize> = BTreeMap::new();
-        // Neighbouring layers without parts in their names are one group, which has the name of its first layer.
-        let mut outside: Option<usize> = None;
-        let of: Vec<usize> = (paths.iter().zip(layers))
-            .map(|(path, layer)| {
-                let next = groups.len();
-                if let (true, Some(group)) = (path.is_empty(), outside) {
-                    return group;
-                }
-                let key: Vec<&str> = match path.is_empty() {
-                    true => vec![plain(&layer.name)],
-                    false => path.iter().take(depth).copied().collect(),
-                };
-                let group = *groups.entry(key).or_insert(next);
-                outside = path.is_empty().then_some(group);
-                group
-            })
-            .collect();
-        (groups, of)
-    };
-    let (groups, of) = (1..=deepest)
-        .map(grouped)
-        .filter(|(groups, _)| (3..=MOST).contains(&groups.len()))
-        .max_by_key(|(groups, _)| groups.len())?;
-    if groups.len() * 2 > layers.len() {
-        return None;
-    }
-    let mut names: Vec<(usize, String)> = groups.iter().map(|(path, index)| (*index, path.join("/"))).collect();
-    names.sort();
-    let boxes: Vec<plot::Box> = names
+    let paths: Vec<Vec<&str>> = layers.iter().map(|layer| fold::path(source(layer))).collect();
+    let plain: Vec<&str> = layers.iter().map(|layer| plain(&layer.name)).collect();
+    let folding = fold::by_name(&paths, &plain, MOST)?;
+    let boxes: Vec<plot::Box> = folding
+        .names
         .iter()
+        .enumerate()
         .map(|(group, name)| {
-            let members = || (0..layers.len()).filter(|index| of.get(*index) == Some(group));
+            let members = || folding.members(group);
             let first = members().next().unwrap_or(0);
             let inside = || members().filter_map(|index| layers.get(index));
             let operations = inside()
@@ -328,13 +297,7 @@ fn folded(layers: &[Layer], edges: &[(usize, usize)], errors: &Errors<'_>, total
             }
         })
         .collect();
-    let mut between: Vec<(usize, usize)> = edges
-        .iter()
-        .filter_map(|&(from, to)| Some((*of.get(from)?, *of.get(to)?)))
-        .filter(|(from, to)| from != to)
-        .collect();
-    between.sort_unstable();
-    between.dedup();
+    let between = folding.between(edges);
     let Drawing { svg, size } = plot::drawing(&boxes, &between, "Graph of the compiled model, folded by name");
     Some(Folded {
         svg,

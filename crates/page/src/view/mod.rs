@@ -17,7 +17,7 @@ use crate::PageError;
 use graph::Graph;
 use layers::LayerView;
 use names::{Errors, Names};
-use next::Advice;
+pub use next::{Advice, next};
 use points::Points;
 use settings::Settings;
 use summary::Summary;
@@ -48,7 +48,7 @@ impl View {
             redacted,
             analysed: analysis.is_some(),
             summary: Summary::new(report),
-            next: next::next(report, analysis, redacted),
+            next: next(report, analysis, redacted),
             points: Points::new(report, analysis, &names),
             graph: Graph::new(report, &errors),
             layers: layers::layers(report, &names, &errors),

@@ -13,22 +13,24 @@ const MOST: usize = 3;
 /// A rule is worth naming if it brings this many points, or this many decibels.
 const WORTH: f64 = 0.05;
 
-#[derive(Debug, Serialize)]
-pub(crate) struct Advice {
+/// A piece of advice: a rule or a command.
+#[derive(Clone, Debug, Serialize)]
+pub struct Advice {
     /// What it is for.
-    what: String,
+    pub what: String,
     /// What it brings, if that was measured.
-    effect: Option<String>,
-    /// What to paste.
-    paste: String,
+    pub effect: Option<String>,
+    /// What to paste. In a command, `deploy.toml` stands for the configuration and `ARTIFACT` for the artifact's folder.
+    pub paste: String,
     /// Where to paste it.
-    place: &'static str,
+    pub place: &'static str,
 }
 
 const RULE: &str = "into the configuration";
 const COMMAND: &str = "into a terminal";
 
-pub(crate) fn next(report: &Report, analysis: Option<&Analysis>, redacted: bool) -> Vec<Advice> {
+/// Returns at most three pieces of advice. With `redacted`, none of them names a file.
+pub fn next(report: &Report, analysis: Option<&Analysis>, redacted: bool) -> Vec<Advice> {
     let mut advice = Vec::new();
     if let Some(rule) = &report.sanity.rule {
         let effect = match (rule.mends, rule.snr) {
@@ -58,7 +60,7 @@ pub(crate) fn next(report: &Report, analysis: Option<&Analysis>, redacted: bool)
     if analysis.is_none() && !redacted && (falls || !report.costly.is_empty() || report.accuracy.is_none()) {
         let id = &report.target.id;
         advice.push(Advice {
-            what: "Find out which layers lose accuracy and why, and add it to this page".to_owned(),
+            what: "Find out which layers lose accuracy and why, and see it on a page".to_owned(),
             effect: None,
             paste: format!(
                 "strait analyze deploy.toml --target {id} --json > analysis.json\n\
