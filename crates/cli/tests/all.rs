@@ -7,6 +7,7 @@ mod copy;
 #[path = "commands/main.rs"]
 mod commands;
 mod damaged;
+mod days;
 mod edges;
 mod eval;
 mod init;

@@ -35,10 +35,14 @@ macro_rules! header {
 
 pub(super) fn run(arguments: &New) -> Exit {
     match written(arguments) {
-        Ok(folder) => console::print(&format!(
-            "{} is there; its README.md says how to go on",
-            folder.display()
-        )),
+        Ok(folder) => {
+            let folder = folder.display();
+            let next = match arguments.lang {
+                Language::Toml => format!("next: `strait plugin check {folder}/{}.toml`\n", arguments.name),
+                Language::Rust | Language::C => String::new(),
+            };
+            console::print(&format!("{folder} is there; its README.md says how to go on\n{next}"))
+        }
         Err(stop) => console::stopped(&stop, false),
     }
 }
