@@ -1,6 +1,7 @@
 //! The right-hand operand of a float matrix product. It is packed one panel after the other.
 
 use crate::float::matrix::Matrix;
+use crate::simd::Simd;
 use crate::window::Layout;
 
 /// A matrix with K rows that can be packed into panels. A panel has `depth` rows of `width` neighbouring columns, and
@@ -8,7 +9,7 @@ use crate::window::Layout;
 pub(crate) trait Columns: Sync {
     /// Packs rows `from..from + depth` of the columns `first..first + count`. `panel` has `depth·width` elements and at
     /// least [`SLACK`] more. Columns beyond `count` may get any finite values.
-    fn pack(&self, from: usize, depth: usize, first: usize, count: usize, width: usize, panel: &mut [f32]);
+    fn pack<S: Simd>(&self, from: usize, depth: usize, first: usize, count: usize, width: usize, panel: &mut [f32]);
 }
 
 /// Number of elements after a panel that packing may overwrite, because it copies elements in groups of this size.
@@ -16,7 +17,7 @@ pub(crate) const SLACK: usize = 16;
 
 impl Columns for Matrix<'_> {
     #[inline(always)]
-    fn pack(&self, from: usize, depth: usize, first: usize, count: usize, width: usize, panel: &mut [f32]) {
+    fn pack<S: Simd>(&self, from: usize, depth: usize, first: usize, count: usize, width: usize, panel: &mut [f32]) {
         let [row_stride, column_stride] = self.strides;
         for (k, row) in panel.chunks_exact_mut(width).take(depth).enumerate() {
             let start = (from + k) * row_stride + first * column_stride;
@@ -43,7 +44,7 @@ pub(crate) struct ImageColumns<'a> {
 
 impl Columns for ImageColumns<'_> {
     #[inline(always)]
-    fn pack(&self, from: usize, depth: usize, first: usize, count: usize, width: usize, panel: &mut [f32]) {
+    fn pack<S: Simd>(&self, from: usize, depth: usize, first: usize, count: usize, width: usize, panel: &mut [f32]) {
         let mut runs = [(0, 0); 32];
         let mut used = 0;
         for (slot, run) in runs.iter_mut().zip(self.layout.runs(first, count)) {

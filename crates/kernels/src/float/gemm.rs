@@ -193,7 +193,7 @@ impl<C: Columns> Job for PartJob<'_, '_, C> {
         for from in (0..k).step_by(BLOCK) {
             let depth = BLOCK.min(k - from);
             for column in (0..count).step_by(width) {
-                columns.pack(
+                columns.pack::<S>(
                     from,
                     depth,
                     first + column,
