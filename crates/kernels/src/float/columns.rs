@@ -54,10 +54,34 @@ impl Columns for ImageColumns<'_> {
         if count < width {
             panel[..depth * width].fill(0.0);
         }
+        // The end of what is read after a tap if all runs are copied in whole groups, and the end of what is written.
+        let whole = |length: usize| length.next_multiple_of(SLACK);
+        let read = runs[..used]
+            .iter()
+            .map(|&(offset, length)| offset + whole(length))
+            .max();
+        let (read, written) = (read.unwrap_or(0), depth * width + SLACK);
+        assert!(
+            count <= width && panel.len() >= written,
+            "a panel with too few elements"
+        );
         for (k, &tap) in self.taps[from..from + depth].iter().enumerate() {
             let mut to = k * width;
+            let inside = tap + read <= self.image.len();
             for &(offset, length) in &runs[..used] {
-                copy_stretch(&self.image[tap + offset..], length, &mut panel[to..]);
+                if inside {
+                    for done in (0..length).step_by(SLACK) {
+                        // SAFETY: the groups of all runs end at most `read` elements after the tap, which is inside of the image.
+                        // The runs of a row have `count ≤ width` elements together, so a group starts before the end of the row
+                        // and ends at most `SLACK` elements after it. An array has the alignment of its elements.
+                        unsafe {
+                            let from = self.image.as_ptr().add(tap + offset + done).cast::<[f32; SLACK]>();
+                            *panel.as_mut_ptr().add(to + done).cast::<[f32; SLACK]>() = *from;
+                        }
+                    }
+                } else {
+                    copy_stretch(&self.image[tap + offset..], length, &mut panel[to..]);
+                }
                 to += length;
             }
         }

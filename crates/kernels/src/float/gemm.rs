@@ -208,7 +208,7 @@ impl<C: Columns> Job for PartJob<'_, '_, C> {
             let mut i = row_range.start;
             while i < row_range.end {
                 let left = row_range.end - i;
-                let height = [12, 6, 4, 2, 1]
+                let height = [12, 8, 6, 4, 2, 1]
                     .into_iter()
                     .find(|&h| h <= left && h <= S::F32s::ROWS)
                     .unwrap_or(1);
@@ -229,6 +229,7 @@ impl<C: Columns> Job for PartJob<'_, '_, C> {
                     };
                     match height {
                         12 => tile.run::<S::F32s, 12>(),
+                        8 => tile.run::<S::F32s, 8>(),
                         6 => tile.run::<S::F32s, 6>(),
                         4 => tile.run::<S::F32s, 4>(),
                         2 => tile.run::<S::F32s, 2>(),
