@@ -2,7 +2,9 @@
 //! row is compared with the bandwidth at which the same threads read memory, and a product with many rows with the
 //! multiply-adds that they do at most. The last column is the product with weights that are converted in each run.
 
-#![allow(clippy::unwrap_used, missing_docs, unsafe_code, reason = "a benchmark")]
+#![allow(clippy::unwrap_used, missing_docs, reason = "a benchmark")]
+
+mod support;
 
 use rayon::prelude::*;
 use std::{hint::black_box, time::Instant};
@@ -12,6 +14,7 @@ use strait_kernels::{
     mixed::{CodeSlice, Dequantize},
 };
 use strait_requantize::quantize::Dequantization;
+use support::{least, multiply_adds, seconds};
 
 /// Rows of the weights, columns, and neighbouring rows that share a scale.
 const WEIGHTS: [[usize; 3]; 4] = [
@@ -116,16 +119,6 @@ fn measure(cx: &Context, [k, n, block]: [usize; 3], zeros: bool) {
     }
 }
 
-fn seconds(run: impl FnOnce()) -> f64 {
-    let start = Instant::now();
-    run();
-    start.elapsed().as_secs_f64()
-}
-
-fn least(values: Vec<f64>) -> f64 {
-    values.into_iter().fold(f64::INFINITY, f64::min)
-}
-
 /// Reads memory, a piece on each thread.
 fn read(memory: &[u64]) {
     let piece = memory.len() / rayon::current_num_threads();
@@ -139,59 +132,4 @@ fn read(memory: &[u64]) {
         sums.iter().fold(0, |all, sum| all | sum)
     };
     black_box(memory.par_chunks(piece).map(sum).reduce(|| 0, |a, b| a | b));
-}
-
-/// The multiply-adds of f32 that all threads do in registers, in 10⁹ a second.
-fn multiply_adds() -> f64 {
-    const STEPS: usize = 100_000;
-    let threads = rayon::current_num_threads();
-    let time = seconds(|| {
-        (0..threads).into_par_iter().for_each(|_| {
-            black_box(chains(black_box(1.0)));
-        });
-    });
-    return 1e-9 * (threads * STEPS * 24 * 16) as f64 / time;
-
-    #[cfg(target_arch = "x86_64")]
-    fn chains(x: f32) -> f32 {
-        use std::arch::x86_64::*;
-        // Each sum has a name of its own, so that it stays in a register.
-        macro_rules! loops {
-            ($steps:expr, $product:ident, $x:ident, $y:ident, $add:ident: $($sum:ident)*) => {{
-                $(let mut $sum = $x;)*
-                for _ in 0..$steps {
-                    $($sum = $product($x, $y, $sum);)*
-                }
-                $(let $x = $add($x, $sum);)*
-                $x
-            }};
-        }
-        #[target_feature(enable = "avx512f")]
-        fn wide(x: f32) -> f32 {
-            let (x, y) = (_mm512_set1_ps(x), _mm512_set1_ps(0.5));
-            _mm512_reduce_add_ps(loops!(2 * STEPS, _mm512_fmadd_ps, x, y, _mm512_add_ps: a b c d e f g h i j k l))
-        }
-        #[target_feature(enable = "avx2,fma")]
-        fn narrow(x: f32) -> f32 {
-            let (x, y) = (_mm256_set1_ps(x), _mm256_set1_ps(0.5));
-            _mm256_cvtss_f32(loops!(4 * STEPS, _mm256_fmadd_ps, x, y, _mm256_add_ps: a b c d e f g h i j k l))
-        }
-        // SAFETY: the machine has the instructions.
-        unsafe {
-            match is_x86_feature_detected!("avx512f") {
-                true => wide(x),
-                false => narrow(x),
-            }
-        }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    fn chains(x: f32) -> f32 {
-        let mut sums = [0.0; 24 * 16];
-        for _ in 0..STEPS {
-            for sum in &mut sums {
-                *sum = x.mul_add(0.5, *sum);
-            }
-        }
-        sums.iter().sum()
-    }
 }
