@@ -173,6 +173,10 @@ struct Segment<'a, const ROWS: usize> {
 
 impl<const ROWS: usize> Segment<'_, ROWS> {
     /// Adds the products to the chains of `COUNT` groups from group `FIRST` on, in one vector of lanes.
+    #[allow(
+        clippy::needless_range_loop,
+        reason = "with an index, the compiler keeps all sums in registers"
+    )]
     #[inline(always)]
     fn pass<V: Nibbles, const ALIKE: bool, const FIRST: usize, const COUNT: usize>(
         &self,
