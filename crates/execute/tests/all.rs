@@ -5,6 +5,7 @@ mod common;
 
 mod border;
 mod channels_last;
+mod coded;
 mod element_types;
 mod evaluate;
 mod float_ops;

@@ -9,9 +9,9 @@ mod byte_tables;
     allow(dead_code, reason = "only x86-64 has vectors so far")
 )]
 mod i32s;
-#[cfg(target_arch = "x86_64")]
 mod intrinsics;
 mod job;
+mod nibbles;
 #[cfg(target_arch = "x86_64")]
 mod permuted;
 mod prefetch;
@@ -25,6 +25,7 @@ pub(crate) use i32s::I32s;
 pub(crate) use job::Job;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use job::{with_avx2, with_avx512};
+pub(crate) use nibbles::{LOWER, MAGIC, Nibbles};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use permuted::{permuted, permuted_sums};
 pub(crate) use prefetch::prefetch;
@@ -34,7 +35,7 @@ pub(crate) trait Simd {
     /// The instruction set that this type stands for.
     const ISA: Isa;
     /// The instruction set's vectors of f32.
-    type F32s: F32s;
+    type F32s: Nibbles;
     /// Sixteen accumulators of dot products. A dot product is of four bytes or of two 16-bit words.
     type Dots: Dots;
 

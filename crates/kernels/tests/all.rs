@@ -6,6 +6,7 @@ mod support;
 
 mod affine_sums;
 mod channels_last;
+mod coded_products;
 mod exhaustive;
 mod float_functions;
 mod float_products;

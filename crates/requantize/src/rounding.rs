@@ -27,7 +27,7 @@ impl Rounding {
     /// True if a number strictly between `below` and `below + 1` is rounded up to `below + 1`.
     ///
     /// `half` is the result of comparing the number's distance from `below` with one half. `negative` is true for
-    /// negative numbers, and `odd` is true if `below` is odd. Every rounding in this crate is decided by this function.
+    /// negative numbers, and `odd` is true if `below` is odd. Every rounding of integers in this crate is decided by this function.
     #[inline]
     pub(crate) fn goes_up(self, half: Ordering, negative: bool, odd: bool) -> bool {
         let tie = match self {
@@ -112,43 +112,36 @@ impl Rounding {
     }
 
     /// Rounds `x` to an integer and returns it as a float. NaN and infinities do not change.
+    #[inline]
     pub fn round_f64(self, x: f64) -> f64 {
-        // All floats of at least this magnitude are integers.
+        // All floats of at least this magnitude are integers. Below, the sum with this number is rounded to an integer,
+        // ties to even.
         const WHOLE: f64 = (1u64 << 52) as f64;
         let size = x.abs();
         if size.is_nan() || size >= WHOLE {
             return x;
         }
-        let below = size as i64;
-        let whole = below as f64;
-        // This difference is exact, whereas x - floor(x) is inexact for small negative x.
-        let rest = size - whole;
-        if rest == 0.0 {
-            return x;
-        }
-        let (negative, odd) = (x < 0.0, below & 1 == 1);
-        let half = if rest < 0.5 {
-            Ordering::Less
-        } else if rest > 0.5 {
-            Ordering::Greater
-        } else {
-            Ordering::Equal
+        let even = ((size + WHOLE) - WHOLE).copysign(x);
+        // This difference is exact, and its magnitude is at most one half.
+        let rest = x - even;
+        let outwards = 1.0_f64.copysign(x);
+        let rounded = match self {
+            Rounding::HalfEven => even,
+            Rounding::HalfAway if rest * outwards == 0.5 => even + outwards,
+            Rounding::HalfTowardZero if rest * outwards == -0.5 => even - outwards,
+            Rounding::HalfUp if rest == 0.5 => even + 1.0,
+            Rounding::HalfDown if rest == -0.5 => even - 1.0,
+            Rounding::Floor if rest < 0.0 => even - 1.0,
+            Rounding::Ceil if rest > 0.0 => even + 1.0,
+            Rounding::TowardZero if rest * outwards < 0.0 => even - outwards,
+            _ => even,
         };
-        if negative {
-            // x lies between -(whole + 1) and -whole. The lower one of these integers is odd if `whole` is even.
-            if self.goes_up(half.reverse(), true, !odd) {
-                -whole
-            } else {
-                -(whole + 1.0)
-            }
-        } else if self.goes_up(half, false, odd) {
-            whole + 1.0
-        } else {
-            whole
-        }
+        // The zero between -1 and 0 is negative.
+        rounded.copysign(x)
     }
 
     /// Rounds `x` to an integer and returns it as a float. NaN and infinities do not change.
+    #[inline]
     pub fn round_f32(self, x: f32) -> f32 {
         // Both conversions are exact, because a rounded f32 is an f32.
         self.round_f64(f64::from(x)) as f32

@@ -2,12 +2,14 @@
 //! - [`epilogue`]: a producer of accumulators, the requantization after it and the clamp after that, in registers;
 //! - [`sum`]: a sum whose operands are shifted and requantized codes. It is computed with two tables if the codes have
 //!   8 bits, and otherwise code by code;
-//! - [`chain`]: consecutive functions of 8-bit codes, which are computed with one table.
+//! - [`chain`]: consecutive functions of 8-bit codes, which are computed with one table;
+//! - [`coded`]: a float matrix product and the dequantize that makes its weights from constant codes of 4 bits.
 //!
 //! A node is joined only if nothing else uses its result.
 
 mod addend;
 mod chain;
+mod coded;
 mod epilogue;
 mod scope;
 mod sum;
@@ -39,7 +41,7 @@ impl Joins {
         };
         // Sums are joined first, because they need the complete chains of nodes that compute their operands. The other
         // joins would take nodes out of these chains.
-        for look in [sum::look, epilogue::look, chain::look] {
+        for look in [sum::look, epilogue::look, chain::look, coded::look] {
             for &node in order {
                 if !joins.taken[node.index()]
                     && let Some((join, nodes)) = look(&scope, &joins, node)?

@@ -1,6 +1,7 @@
 //! The right-hand operand of a float matrix product. It is packed one panel after the other.
 
 use crate::float::matrix::Matrix;
+use crate::simd::Simd;
 use crate::window::Layout;
 
 /// A matrix with K rows that can be packed into panels. A panel has `depth` rows of `width` neighbouring columns, and
@@ -8,7 +9,7 @@ use crate::window::Layout;
 pub(crate) trait Columns: Sync {
     /// Packs rows `from..from + depth` of the columns `first..first + count`. `panel` has `depth·width` elements and at
     /// least [`SLACK`] more. Columns beyond `count` may get any finite values.
-    fn pack(&self, from: usize, depth: usize, first: usize, count: usize, width: usize, panel: &mut [f32]);
+    fn pack<S: Simd>(&self, from: usize, depth: usize, first: usize, count: usize, width: usize, panel: &mut [f32]);
 }
 
 /// Number of elements after a panel that packing may overwrite, because it copies elements in groups of this size.
@@ -16,7 +17,7 @@ pub(crate) const SLACK: usize = 16;
 
 impl Columns for Matrix<'_> {
     #[inline(always)]
-    fn pack(&self, from: usize, depth: usize, first: usize, count: usize, width: usize, panel: &mut [f32]) {
+    fn pack<S: Simd>(&self, from: usize, depth: usize, first: usize, count: usize, width: usize, panel: &mut [f32]) {
         let [row_stride, column_stride] = self.strides;
         for (k, row) in panel.chunks_exact_mut(width).take(depth).enumerate() {
             let start = (from + k) * row_stride + first * column_stride;
@@ -43,7 +44,7 @@ pub(crate) struct ImageColumns<'a> {
 
 impl Columns for ImageColumns<'_> {
     #[inline(always)]
-    fn pack(&self, from: usize, depth: usize, first: usize, count: usize, width: usize, panel: &mut [f32]) {
+    fn pack<S: Simd>(&self, from: usize, depth: usize, first: usize, count: usize, width: usize, panel: &mut [f32]) {
         let mut runs = [(0, 0); 32];
         let mut used = 0;
         for (slot, run) in runs.iter_mut().zip(self.layout.runs(first, count)) {
@@ -53,10 +54,34 @@ impl Columns for ImageColumns<'_> {
         if count < width {
             panel[..depth * width].fill(0.0);
         }
+        // The end of what is read after a tap if all runs are copied in whole groups, and the end of what is written.
+        let whole = |length: usize| length.next_multiple_of(SLACK);
+        let read = runs[..used]
+            .iter()
+            .map(|&(offset, length)| offset + whole(length))
+            .max();
+        let (read, written) = (read.unwrap_or(0), depth * width + SLACK);
+        assert!(
+            count <= width && panel.len() >= written,
+            "a panel with too few elements"
+        );
         for (k, &tap) in self.taps[from..from + depth].iter().enumerate() {
             let mut to = k * width;
+            let inside = tap + read <= self.image.len();
             for &(offset, length) in &runs[..used] {
-                copy_stretch(&self.image[tap + offset..], length, &mut panel[to..]);
+                if inside {
+                    for done in (0..length).step_by(SLACK) {
+                        // SAFETY: the groups of all runs end at most `read` elements after the tap, which is inside of the image.
+                        // The runs of a row have `count ≤ width` elements together, so a group starts before the end of the row
+                        // and ends at most `SLACK` elements after it. An array has the alignment of its elements.
+                        unsafe {
+                            let from = self.image.as_ptr().add(tap + offset + done).cast::<[f32; SLACK]>();
+                            *panel.as_mut_ptr().add(to + done).cast::<[f32; SLACK]>() = *from;
+                        }
+                    }
+                } else {
+                    copy_stretch(&self.image[tap + offset..], length, &mut panel[to..]);
+                }
                 to += length;
             }
         }

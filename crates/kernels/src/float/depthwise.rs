@@ -63,34 +63,61 @@ impl Job for PlaneTask<'_> {
 
     #[inline(always)]
     fn run<S: Simd>(self) {
-        let lanes = S::F32s::LANES;
         let [_, width] = self.layout.output;
-        for (y, out) in self.out.chunks_exact_mut(width).enumerate() {
-            let row = &self.image[y * self.layout.row_step()..];
-            let mut edge = [0.0; SLACK];
-            for x in (0..width).step_by(lanes) {
-                let to = match out[x..].len() {
-                    left if left >= lanes => &mut out[x..x + lanes],
-                    _ => &mut edge[..],
-                };
-                // SAFETY: this code is compiled for `S` and only runs on machines that have it. The last tap of the
-                // last output of a row is inside the image, and at most `lanes − 1 < SLACK` elements beyond it are
-                // read. `to` has at least `lanes` elements.
-                unsafe {
-                    let mut sum = S::F32s::splat(self.bias);
-                    for (taps, weights) in self.taps.chunks(BLOCK).zip(self.weights.chunks(BLOCK)) {
-                        let mut chain = S::F32s::splat(0.0);
-                        for (&tap, &weight) in taps.iter().zip(weights) {
-                            debug_assert!(tap + x + lanes <= row.len());
-                            chain = chain.add_product(weight, S::F32s::load(row.as_ptr().add(tap + x)));
-                        }
-                        sum = sum.add_product(1.0, chain);
+        let (step, mut y) = (self.layout.row_step(), 0);
+        // The chain of one vector waits for each of its products, so several rows are computed at once.
+        let mut several = self.out.chunks_exact_mut(TOGETHER * width);
+        for out in &mut several {
+            rows::<S::F32s, TOGETHER>(&self.image[y * step..], step, (self.taps, self.weights, self.bias), out);
+            y += TOGETHER;
+        }
+        for out in several.into_remainder().chunks_exact_mut(width) {
+            rows::<S::F32s, 1>(&self.image[y * step..], step, (self.taps, self.weights, self.bias), out);
+            y += 1;
+        }
+    }
+}
+
+/// The number of rows that are computed at once.
+const TOGETHER: usize = 4;
+
+/// Computes `ROWS` rows of the output. `image` begins at the first one's first tap, and `step` is the distance to the next
+/// row's.
+#[inline(always)]
+fn rows<V: F32s, const ROWS: usize>(
+    image: &[f32],
+    step: usize,
+    (taps, weights, bias): (&[usize], &[f32], f32),
+    out: &mut [f32],
+) {
+    let width = out.len() / ROWS;
+    for x in (0..width).step_by(V::LANES) {
+        let count = V::LANES.min(width - x);
+        // SAFETY: this code runs only on machines that have the instruction set of `V`. The last tap of the last output of
+        // a row is inside the image, and at most `LANES − 1 < SLACK` elements beyond it are read. A store writes `LANES`
+        // elements of the output or of `edge`.
+        unsafe {
+            let mut sums = [V::splat(bias); ROWS];
+            for (taps, weights) in taps.chunks(BLOCK).zip(weights.chunks(BLOCK)) {
+                let mut chains = [V::splat(0.0); ROWS];
+                for (&tap, &weight) in taps.iter().zip(weights) {
+                    debug_assert!((ROWS - 1) * step + tap + x + V::LANES <= image.len());
+                    for (r, chain) in chains.iter_mut().enumerate() {
+                        *chain = chain.add_product(weight, V::load(image.as_ptr().add(r * step + tap + x)));
                     }
-                    sum.store(to.as_mut_ptr());
                 }
-                if out[x..].len() < lanes {
-                    let left = width - x;
-                    out[x..].copy_from_slice(&edge[..left]);
+                for (sum, chain) in sums.iter_mut().zip(chains) {
+                    *sum = sum.add_product(1.0, chain);
+                }
+            }
+            for (r, sum) in sums.into_iter().enumerate() {
+                let to = &mut out[r * width + x..][..count];
+                if count == V::LANES {
+                    sum.store(to.as_mut_ptr());
+                } else {
+                    let mut edge = [0.0; SLACK];
+                    sum.store(edge.as_mut_ptr());
+                    to.copy_from_slice(&edge[..count]);
                 }
             }
         }

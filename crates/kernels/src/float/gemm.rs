@@ -178,22 +178,25 @@ impl<C: Columns> Job for PartJob<'_, '_, C> {
         } = self.part;
         let (first, count) = (column_range.start, column_range.len());
         let width = 2 * S::F32s::LANES;
-        for i in row_range.clone() {
-            // SAFETY: the parts of a product do not overlap, each part belongs to one task, and the borrow ends in this
-            // loop.
-            let out = unsafe { self.out.slice(self.base + i * n + first, count) };
-            match bias {
-                Bias::Zero => out.fill(0.0),
-                Bias::Rows(values) => out.fill(values[i]),
-                Bias::Columns(values) => out.copy_from_slice(&values[column_range.clone()]),
-                Bias::Elements(values) => out.copy_from_slice(&values[i * n + first..i * n + first + count]),
+        let by_tiles = k > 0 && matches!(bias, Bias::Zero | Bias::Rows(_));
+        if !by_tiles {
+            for i in row_range.clone() {
+                // SAFETY: the parts of a product do not overlap, each part belongs to one task, and the borrow ends in this
+                // loop.
+                let out = unsafe { self.out.slice(self.base + i * n + first, count) };
+                match bias {
+                    Bias::Zero => out.fill(0.0),
+                    Bias::Rows(values) => out.fill(values[i]),
+                    Bias::Columns(values) => out.copy_from_slice(&values[column_range.clone()]),
+                    Bias::Elements(values) => out.copy_from_slice(&values[i * n + first..i * n + first + count]),
+                }
             }
         }
         let mut panels = vec![0.0; BLOCK.min(k) * count.next_multiple_of(width) + SLACK];
         for from in (0..k).step_by(BLOCK) {
             let depth = BLOCK.min(k - from);
             for column in (0..count).step_by(width) {
-                columns.pack(
+                columns.pack::<S>(
                     from,
                     depth,
                     first + column,
@@ -205,7 +208,7 @@ impl<C: Columns> Job for PartJob<'_, '_, C> {
             let mut i = row_range.start;
             while i < row_range.end {
                 let left = row_range.end - i;
-                let height = [12, 6, 4, 2, 1]
+                let height = [12, 8, 6, 4, 2, 1]
                     .into_iter()
                     .find(|&h| h <= left && h <= S::F32s::ROWS)
                     .unwrap_or(1);
@@ -214,6 +217,11 @@ impl<C: Columns> Job for PartJob<'_, '_, C> {
                         rows: &rows[i * row_stride + from..],
                         row_stride,
                         panel: &panels[depth * column..depth * (column + width)],
+                        starts: match bias {
+                            Bias::Rows(values) if from == 0 => Some(&values[i..]),
+                            Bias::Zero if from == 0 => Some(&ZEROS),
+                            _ => None,
+                        },
                         out: self.out,
                         at: self.base + i * n + first + column,
                         out_stride: n,
@@ -221,6 +229,7 @@ impl<C: Columns> Job for PartJob<'_, '_, C> {
                     };
                     match height {
                         12 => tile.run::<S::F32s, 12>(),
+                        8 => tile.run::<S::F32s, 8>(),
                         6 => tile.run::<S::F32s, 6>(),
                         4 => tile.run::<S::F32s, 4>(),
                         2 => tile.run::<S::F32s, 2>(),
@@ -233,14 +242,20 @@ impl<C: Columns> Job for PartJob<'_, '_, C> {
     }
 }
 
+/// What the sums of a tile start from if there is no bias.
+const ZEROS: [f32; 12] = [0.0; 12];
+
 /// The largest number of columns that a register tile has.
 const EDGE: usize = 32;
 
-/// A register tile. It multiplies some rows with one panel, and adds the products to what is already in the output.
+/// A register tile. It multiplies some rows with one panel, and adds the products to what is already in the output, or
+/// to a number for each row.
 struct Tile<'a, 'b> {
     rows: &'a [f32],
     row_stride: usize,
     panel: &'a [f32],
+    /// The numbers from which the sums of each row start, if these are the first products.
+    starts: Option<&'a [f32]>,
     out: &'a Shared<'b, f32>,
     at: usize,
     out_stride: usize,
@@ -265,13 +280,16 @@ impl Tile<'_, '_> {
         let narrow = (self.columns < width).then(|| edge.write([[0.0; EDGE]; ROWS]));
         let to: [*mut f32; ROWS] = match narrow {
             Some(edge) => {
-                for (r, edge) in edge.iter_mut().enumerate() {
-                    edge[..self.columns].copy_from_slice(out(r));
+                if self.starts.is_none() {
+                    for (r, edge) in edge.iter_mut().enumerate() {
+                        edge[..self.columns].copy_from_slice(out(r));
+                    }
                 }
                 std::array::from_fn(|r| edge[r].as_mut_ptr())
             }
             None => std::array::from_fn(|r| out(r).as_mut_ptr()),
         };
+        let starts = self.starts.map(|starts| &starts[..ROWS]);
         // SAFETY: loads and stores touch two vectors, at most `EDGE` elements: a whole row of the output or of `edge`,
         // or a row of `panel`, which has `depth` rows of this width. This code runs only on machines that have the
         // instruction set of `V`.
@@ -286,10 +304,18 @@ impl Tile<'_, '_> {
                     sums[r][1] = sums[r][1].add_product(left, right[1]);
                 }
             }
-            for ([left, right], to) in sums.into_iter().zip(to) {
-                V::load(to).add_product(1.0, left).store(to);
-                let to = to.add(V::LANES);
-                V::load(to).add_product(1.0, right).store(to);
+            if let Some(starts) = starts {
+                for (([left, right], to), &start) in sums.into_iter().zip(to).zip(starts) {
+                    let start = V::splat(start);
+                    start.add_product(1.0, left).store(to);
+                    start.add_product(1.0, right).store(to.add(V::LANES));
+                }
+            } else {
+                for ([left, right], to) in sums.into_iter().zip(to) {
+                    V::load(to).add_product(1.0, left).store(to);
+                    let to = to.add(V::LANES);
+                    V::load(to).add_product(1.0, right).store(to);
+                }
             }
             if self.columns < width {
                 for (r, &edge) in to.iter().enumerate() {

@@ -1,5 +1,6 @@
 //! Float kernels. Their results have the same bits on every instruction set and with any number of threads.
 
+mod coded;
 mod col2im;
 mod columns;
 mod conv;
@@ -10,6 +11,7 @@ mod matrix;
 mod pool;
 mod reduce;
 
+pub use coded::{CodedMatrix, HalfBytes};
 pub use col2im::{Blocks, col2im};
 pub use conv::conv;
 pub use gemm::{Bias, gemm};
