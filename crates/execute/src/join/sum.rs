@@ -7,6 +7,7 @@ use super::scope::{FoundJoin, Join, Joins, Scope};
 use super::table::{self, Table};
 use crate::error::ExecuteError;
 use crate::prelude::*;
+use smallvec::smallvec;
 use strait_core::{NodeId, Op, ValueId};
 use strait_kernels::Context;
 use strait_kernels::integer::{Addend, AffineSum, Broadcast, Loops, RoundedSum};
@@ -96,7 +97,7 @@ pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> FoundJoin {
     let join = Join {
         node: id,
         inputs: [Some(left.base), Some(right.base)].into_iter().collect(),
-        output,
+        outputs: smallvec![output],
         step: Box::new(step.map_err(|error| scope.error(id, error))?),
         last: None,
     };
