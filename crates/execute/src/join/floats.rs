@@ -9,7 +9,7 @@ use crate::reference::{Grid, Grids};
 use crate::step::elements_mut;
 use smallvec::{SmallVec, smallvec};
 use strait_core::op::Function;
-use strait_core::{NodeId, Op, ValueId};
+use strait_core::{NodeId, Op, Stage, ValueId};
 use strait_kernels::KernelError;
 use strait_kernels::mixed::{Activation, ChainResults, ChainSlice, CodeSlice, FloatChain};
 use strait_requantize::IntType;
@@ -90,6 +90,10 @@ fn activation(op: &Op) -> Option<Activation> {
 
 /// Finds the chain that makes a value. Values inside of it have no other uses. `None` if no node belongs to it.
 fn behind(scope: &Scope<'_>, joins: &Joins, value: ValueId) -> Result<Option<Found>, ExecuteError> {
+    // All values of a graph that is not in the integer stage can be observed.
+    if scope.graph.stage() != Stage::Integer {
+        return Ok(None);
+    }
     let result = scope.slot(value)?;
     let free = |of: ValueId| {
         let inner = of == value || scope.graph.only_use(of).is_some();

@@ -105,7 +105,7 @@ impl Batch {
         let (out, range) = (form.out(), form.range());
         let prepared = match channels.first().map(Channel::arithmetic) {
             Some(Arithmetic::Affine(_) | Arithmetic::Doubling(_)) => {
-                shift::kind(&channels, tensor).or_else(|| fixed_point::kind(&channels, range, tensor))
+                shift::kind(&channels, range, tensor).or_else(|| fixed_point::kind(&channels, range, tensor))
             }
             Some(Arithmetic::Float(_)) => float::kind(&channels, range, tensor),
             // This form needs no kernel: its lane function computes only in f64, and the compiler vectorises it.
