@@ -174,3 +174,23 @@ fn all_pairs_of_codes_have_the_same_rounded_sums() {
     }
     assert!(found > 20 || !cfg!(target_arch = "x86_64"), "{found} {refused}");
 }
+
+/// The parameters of a residual sum of a network.
+#[test]
+fn a_sum_on_a_common_grid_is_a_rounded_sum() {
+    let (first, second) = (coarse(1, 3349, 3), coarse(4, 8145, 5));
+    let form: Requantization = form::FractionalZero {
+        sc: Per::Tensor(1 << 15),
+        zp: Per::Tensor(-(1 << 30)),
+        narrowing: Narrowing {
+            shift: Per::Tensor(23),
+            rounding: Rounding::HalfEven,
+            out: IntType::I8,
+        },
+    }
+    .into();
+    let loops = standard(&form, None).unwrap();
+    let tables = [&first, &second];
+    let sum = RoundedSum::find(&*loops, &Context::detect(), [IntType::I8; 2], tables).unwrap();
+    assert!(sum.is_some() || Context::detect().isa() == Isa::Scalar);
+}

@@ -247,7 +247,7 @@ impl ChainJob<'_> {
                             store_reals(y, &mut reals[at..][..left]);
                         }
                         match codes {
-                            Some(codes) => y.map(|y| codes.narrow.code(y)),
+                            Some(codes) => codes.narrow.codes(y),
                             None => continue,
                         }
                     }

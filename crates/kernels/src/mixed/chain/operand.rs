@@ -107,18 +107,22 @@ impl<'a> ChainSlice<'a> {
     /// The slice must have that many elements, and the machine must have the instruction set of the vectors `V`.
     #[inline(always)]
     unsafe fn load<V: I32s>(self, at: usize) -> [V; 4] {
-        let mut four = [0; 4].map(|_: i32| at);
-        four.iter_mut().enumerate().for_each(|(i, at)| *at += i * V::LANES);
         // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
-            match self {
-                ChainSlice::Codes(CodeSlice::I8(x)) => four.map(|at| V::load_i8(x.as_ptr().add(at))),
-                ChainSlice::Codes(CodeSlice::U8(x)) => four.map(|at| V::load_u8(x.as_ptr().add(at))),
-                ChainSlice::Codes(CodeSlice::I16(x)) => four.map(|at| V::load_i16(x.as_ptr().add(at))),
-                ChainSlice::Codes(CodeSlice::U16(x)) => four.map(|at| V::load_u16(x.as_ptr().add(at))),
-                ChainSlice::Codes(CodeSlice::I32(x)) => four.map(|at| V::load(x.as_ptr().add(at))),
-                ChainSlice::Reals(x) => four.map(|at| V::load(x.as_ptr().add(at).cast())),
+            // A closure that is passed to a function of another crate would not be compiled for the instruction set.
+            let mut four = [V::splat(0); 4];
+            for (i, to) in four.iter_mut().enumerate() {
+                let at = at + i * V::LANES;
+                *to = match self {
+                    ChainSlice::Codes(CodeSlice::I8(x)) => V::load_i8(x.as_ptr().add(at)),
+                    ChainSlice::Codes(CodeSlice::U8(x)) => V::load_u8(x.as_ptr().add(at)),
+                    ChainSlice::Codes(CodeSlice::I16(x)) => V::load_i16(x.as_ptr().add(at)),
+                    ChainSlice::Codes(CodeSlice::U16(x)) => V::load_u16(x.as_ptr().add(at)),
+                    ChainSlice::Codes(CodeSlice::I32(x)) => V::load(x.as_ptr().add(at)),
+                    ChainSlice::Reals(x) => V::load(x.as_ptr().add(at).cast()),
+                };
             }
+            four
         }
     }
 
@@ -197,7 +201,9 @@ impl<'a, V: I32s> Row<'a, V> {
             match &mut self.scales {
                 Scales::None => {}
                 &mut Scales::Splat([negative, scale]) => {
-                    four = four.map(|q| q.add(negative).to_f32().multiply_f32(scale));
+                    for q in &mut four {
+                        *q = q.add(negative).to_f32().multiply_f32(scale);
+                    }
                 }
                 Scales::Run(run) => {
                     for q in &mut four {
