@@ -96,6 +96,7 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Option<Box<dyn Step>>, Ste
         }
         Op::Dequantize(_) => integer::dequantize::prepare_last(site),
         Op::Quantize(op) => integer::quantize::prepare_last(op, site),
+        Op::Requantize(op) => integer::requantize::prepare_last(op, site),
         Op::GlobalAveragePool(_) if site.input(0)?.elem == Elem::F32 => global_average_pool::prepare_last(site),
         Op::Mul(_) | Op::ScaledAdd(_) | Op::Add(_) | Op::Sub(_) | Op::Div(_) if !per_channel => {
             // Operands with fewer axes are aligned at the last axis of the result, which is another one in memory.

@@ -6,10 +6,11 @@ use crate::common;
 use common::{Builder, options, run_with};
 use smallvec::smallvec;
 use strait_core::op;
-use strait_core::{Carrier, Elem, Module, QuantParams, Stage, ValueId};
+use strait_core::{Carrier, Elem, Module, QuantParams, Reason, ReasonCode, Stage, ValueId};
 use strait_execute::{LoopsFor, Plan, PlanOptions, Standard, StepError, Tensor, TensorView, reference};
 use strait_kernels::Isa;
 use strait_kernels::integer::Loops;
+use strait_requantize::quantize::ZeroPoint;
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
 
 fn shift(shift: Per<u8>, out: IntType) -> Requantization {
@@ -338,4 +339,117 @@ fn grids_per_channel_cross_the_border() {
         found,
         reference::run(&module, module.main, &[input.view()], &mut |_, _| {}).unwrap()
     );
+}
+
+/// Reads codes as real numbers with this scale.
+fn dequantize(b: &mut Builder, codes: ValueId, grid: QuantParams) -> ValueId {
+    b.quant(codes, grid);
+    b.op(op::Dequantize {}, &[codes])
+}
+
+fn quantize(b: &mut Builder, reals: ValueId, scale: f32) -> ValueId {
+    let quantize = op::Quantize {
+        to: Elem::I8,
+        rounding: Rounding::HalfEven,
+        reciprocal: true,
+        zero_point: ZeroPoint::InsideRounding,
+    };
+    let codes = b.op(quantize, &[reals]);
+    b.quant(codes, QuantParams::tensor(scale, -5));
+    codes
+}
+
+/// Makes the module of a graph with floats, which run on the host.
+fn with_floats(mut b: Builder, outputs: &[ValueId], floats: &[ValueId]) -> Module {
+    for &value in floats {
+        let node = b.module.main().producer(value).map(|(id, _)| id).unwrap();
+        let reason = Reason::new(ReasonCode::QuantizeType, "floats");
+        b.module.main_mut().place_on_host(node, reason);
+    }
+    b.output(outputs)
+}
+
+fn steps(module: &Module) -> usize {
+    Plan::new(module, module.main, &PlanOptions::default())
+        .unwrap()
+        .step_count()
+}
+
+/// The accumulators of a convolution with a grid for each channel.
+fn sums(b: &mut Builder, x: ValueId) -> (ValueId, QuantParams) {
+    let sums = conv(b, x);
+    let grid = QuantParams {
+        scale: [0.001, 0.0023].into_iter().collect(),
+        axis: Some(1),
+        ..QuantParams::tensor(1.0, 0)
+    };
+    (sums, grid)
+}
+
+#[test]
+fn float_steps_between_codes_are_one_step() {
+    // Two blocks with a residual path in float: the first activation is read as codes and as real numbers.
+    let functions: [fn(&mut Builder, ValueId) -> ValueId; 3] = [
+        |b, x| b.op(op::Relu {}, &[x]),
+        |b, x| b.op(op::Clip { min: -1.0, max: 6.0 }, &[x]),
+        |b, x| {
+            let function = op::Function::Silu;
+            b.op(op::Unary { function }, &[x])
+        },
+    ];
+    for function in functions {
+        let mut b = Builder::new(Stage::Integer);
+        let x = b.input(Elem::I8, &[1, 3, 4, 4]);
+        let mut floats = vec![];
+        let (first, grid) = sums(&mut b, x);
+        let left = dequantize(&mut b, first, grid);
+        let (second, grid) = sums(&mut b, x);
+        let right = dequantize(&mut b, second, grid);
+        let added = b.op(op::Add {}, &[left, right]);
+        let active = function(&mut b, added);
+        let codes = quantize(&mut b, active, 0.05);
+        let weights = b.constant(&[2, 2, 1, 1], &[50_i8, -17, 33, 81]);
+        let third = b.op(op::Conv::plain(2), &[codes, weights]);
+        let grid = QuantParams::tensor(0.0017, 0);
+        let other = dequantize(&mut b, third, grid);
+        let again = b.op(op::Add {}, &[other, active]);
+        let both = function(&mut b, again);
+        let last = quantize(&mut b, both, 0.1);
+        floats.extend([added, active, again, both]);
+        let module = with_floats(b, &[last], &floats);
+        // Three convolutions and two chains.
+        assert_eq!(steps(&module), 5);
+        same_bytes(&module);
+    }
+}
+
+#[test]
+fn real_numbers_that_are_read_before_they_are_quantized_are_stored_in_time() {
+    let mut b = Builder::new(Stage::Integer);
+    let x = b.input(Elem::I8, &[1, 3, 4, 4]);
+    let (first, grid) = sums(&mut b, x);
+    let reals = dequantize(&mut b, first, grid);
+    let function = op::Function::Silu;
+    let active = b.op(op::Unary { function }, &[reals]);
+    let means = b.op(op::GlobalAveragePool {}, &[active]);
+    let scaled = b.op(op::Mul::float(), &[active, means]);
+    let codes = quantize(&mut b, active, 0.05);
+    let others = quantize(&mut b, scaled, 0.02);
+    let module = with_floats(b, &[codes, others, active], &[active, means, scaled]);
+    same_bytes(&module);
+}
+
+#[test]
+fn accumulators_are_requantized_and_dequantized_with_channels_last() {
+    let mut b = Builder::new(Stage::Integer);
+    let x = b.input(Elem::I8, &[1, 3, 4, 4]);
+    let (first, grid) = sums(&mut b, x);
+    let codes = requantize(&mut b, first, shift([5, 7].into_iter().collect(), IntType::I8), 1);
+    let reals = dequantize(&mut b, first, grid);
+    let added = b.op(op::Add {}, &[reals, reals]);
+    let others = quantize(&mut b, added, 0.3);
+    let weights = b.constant(&[2, 2, 1, 1], &[50_i8, -17, 33, 81]);
+    let last = b.op(op::Conv::plain(2), &[codes, weights]);
+    let module = with_floats(b, &[last, others, codes], &[added]);
+    same_bytes(&module);
 }

@@ -84,6 +84,11 @@ impl Context {
         let _ = (tables, operands, sums);
     }
 
+    /// True if [`Context::run_on_vectors`] runs jobs.
+    pub(crate) fn has_vectors(self) -> bool {
+        cfg!(target_arch = "x86_64") && self.isa != Isa::Scalar
+    }
+
     /// Runs a job on vectors of this context's instruction set. If the instruction set has no vectors, this does
     /// nothing and returns false.
     pub(crate) fn run_on_vectors<J: VectorJob>(self, job: J) -> bool {

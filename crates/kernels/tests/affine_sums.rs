@@ -6,9 +6,9 @@ use crate::support;
 
 use strait_kernels::{
     Context, Isa,
-    integer::{Addend, AffineSum, Broadcast, standard},
+    integer::{Addend, AffineSum, Broadcast, RoundedSum, standard},
 };
-use strait_requantize::{IntType, Per, Requantization, form};
+use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
 use support::Numbers;
 
 /// A table as lowerings of sums make it: `round((code − zero)·2^20·multiplier / 2^31)`.
@@ -108,4 +108,89 @@ fn no_factors_are_found_for_tables_that_are_no_lines() {
         AffineSum::find(&*constant, &cx, elements, [&line, &line]).unwrap(),
         None
     );
+}
+
+/// A table as lowerings to small accumulators make it: `(code − zero)·factor / 2^shift`, halves to even.
+fn coarse(zero: i32, factor: i32, shift: u32) -> [i32; 256] {
+    let halves = f64::from(factor) / f64::from(1 << shift);
+    std::array::from_fn(|code| (f64::from(code as i32 - zero) * halves).round_ties_even() as i32)
+}
+
+#[test]
+fn all_pairs_of_codes_have_the_same_rounded_sums() {
+    let mut numbers = Numbers::new(22);
+    let [a, b] = pairs();
+    let (mut found, mut refused) = (0, 0);
+    for i in 0..48 {
+        let out = [IntType::I8, IntType::U8][i % 2];
+        let elements = [[IntType::I8; 2], [IntType::U8; 2]][i / 2 % 2];
+        let mut one = || {
+            coarse(
+                numbers.between(0, 255),
+                numbers.between(1 << 13, 1 << 15),
+                6 + i as u32 % 4,
+            )
+        };
+        let (first, mut second) = (one(), one());
+        match i % 6 {
+            4 => second = second.map(|x| -x),
+            5 => second[i] += 2,
+            _ => {}
+        }
+        let form: Requantization = form::Fixed {
+            sc: Per::Tensor(1),
+            add: Per::Tensor(0),
+            zp: numbers.between(-100, 100),
+            narrowing: Narrowing {
+                shift: Per::Tensor([7, 8, 9][i % 3]),
+                rounding: [Rounding::HalfEven, Rounding::HalfUp][i / 3 % 2],
+                out,
+            },
+        }
+        .into();
+        let clamp = [None, Some([3, 77])][i / 2 % 2];
+        let loops = standard(&form, clamp).unwrap();
+        let Some(sum) = RoundedSum::find(&*loops, &Context::detect(), elements, [&first, &second]).unwrap() else {
+            refused += 1;
+            continue;
+        };
+        found += 1;
+        assert!(i % 6 != 5, "a bent table has no factor");
+        let shape = Broadcast::new(&[a.len()], &[b.len()]).unwrap();
+        for cx in Isa::available().map(Context::with_isa) {
+            let (mut wanted, mut sums) = (vec![0; a.len()], vec![0; a.len()]);
+            let addends = [Addend::Table(&first), Addend::Table(&second)];
+            loops
+                .add(&cx, &shape, elements, addends, [&a, &b], &mut wanted)
+                .unwrap();
+            let ran = sum.run(&cx, [&a, &b], &mut sums).unwrap();
+            assert_eq!(ran, cx.isa() != Isa::Scalar);
+            assert!(!ran || sums == wanted, "{form:?} {elements:?} {:?}", cx.isa());
+        }
+        assert!(
+            sum.run(&Context::detect(), [&a, &b[1..]], &mut vec![0; a.len()])
+                .is_err()
+        );
+    }
+    assert!(found > 20 || !cfg!(target_arch = "x86_64"), "{found} {refused}");
+}
+
+/// The parameters of a residual sum of a network.
+#[test]
+fn a_sum_on_a_common_grid_is_a_rounded_sum() {
+    let (first, second) = (coarse(1, 3349, 3), coarse(4, 8145, 5));
+    let form: Requantization = form::FractionalZero {
+        sc: Per::Tensor(1 << 15),
+        zp: Per::Tensor(-(1 << 30)),
+        narrowing: Narrowing {
+            shift: Per::Tensor(23),
+            rounding: Rounding::HalfEven,
+            out: IntType::I8,
+        },
+    }
+    .into();
+    let loops = standard(&form, None).unwrap();
+    let tables = [&first, &second];
+    let sum = RoundedSum::find(&*loops, &Context::detect(), [IntType::I8; 2], tables).unwrap();
+    assert!(sum.is_some() || Context::detect().isa() == Isa::Scalar);
 }

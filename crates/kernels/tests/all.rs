@@ -5,6 +5,7 @@
 mod support;
 
 mod affine_sums;
+mod chains;
 mod channels_last;
 mod coded_products;
 mod exhaustive;

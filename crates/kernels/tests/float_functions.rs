@@ -181,7 +181,15 @@ fn sum(values: impl Iterator<Item = f32>) -> f32 {
 
 #[test]
 fn reductions_have_one_order_for_every_layout() {
-    for [outer, axis, inner] in [[1, 1, 1], [3, 100, 1], [2, 33, 5], [1, 17, 40], [4, 7, 16], [2, 0, 3]] {
+    for [outer, axis, inner] in [
+        [1, 1, 1],
+        [3, 100, 1],
+        [2, 33, 5],
+        [1, 17, 40],
+        [4, 7, 16],
+        [2, 0, 3],
+        [2, 37, 150],
+    ] {
         let input = numbers(outer * axis * inner);
         let line = |o: usize, i: usize| (0..axis).map(move |a| (o * axis + a) * inner + i);
         for isa in Isa::available() {

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use strait_core::{Elem, Module};
-use strait_kernels::integer::{Loops, OutputTile, Sums};
+use strait_kernels::integer::{Codes, Loops, OutputTile, Sums};
 use strait_kernels::{Context, KernelError};
 use strait_requantize::{IntType, Requantization};
 
@@ -176,6 +176,15 @@ impl Loops for GuardedLoops {
 
     fn piece(&self) -> usize {
         self.piece
+    }
+
+    // Only Strait's own kernels can requantize in registers or in whole vectors, so a vendor's code is not called by them.
+    fn codes(&self) -> Option<Codes<'_>> {
+        self.inner.codes()
+    }
+
+    fn has_vectors(&self) -> bool {
+        self.inner.has_vectors()
     }
 
     fn finish(&self, cx: Context, sums: Sums<'_>, stride: usize, place: &OutputTile<'_>) -> Result<(), KernelError> {

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use strait_core::op::{Add, Conv};
 use strait_core::{Reason, ReasonCode};
-use strait_kernels::integer::Loops;
+use strait_kernels::integer::{Loops, standard};
 use strait_requantize::{IntType, Narrowing, Requantization, Rounding, form};
 use strait_target::{
     Decision, FormKernel, FusionSite, OptionValue, Options, Origin, Registry, Table, TableTarget, Target, TargetError,
@@ -169,6 +169,20 @@ fn loops_are_those_of_a_form_that_accepts_and_else_every_form_says_why_not() {
     let options = Options::from([("speed".to_owned(), OptionValue::Integer(3))]);
     let error = registry.get("every-form", &options).err().unwrap().to_string();
     assert_eq!(error, "target `every-form`: option `speed`: this target has no options");
+}
+
+/// The host computes in registers what a target's own kernel passes to a batch kernel of the host.
+#[test]
+fn own_loops_with_a_batch_kernel_requantize_in_registers() {
+    let mut all = FORMS.map(FormKernel::host);
+    all[0] = FormKernel::new("shift", &|form, clamp| Ok(standard(form, clamp)?));
+    let factory = TargetFactory::new("mine 1.0.0", TABLE).kernels(Box::leak(Box::new(all)));
+    let mut registry = Registry::default();
+    registry.add(&factory).unwrap();
+    let target = registry.get("every-form", &Options::new()).unwrap();
+    let loops = target.loops(&shift(3), None).unwrap();
+    let host = standard(&shift(3), None).unwrap();
+    assert!(host.has_vectors() && host.codes().is_some() == loops.codes().is_some() && loops.has_vectors());
 }
 
 /// A target with code that decides one fusion. Everything else is left to its table.

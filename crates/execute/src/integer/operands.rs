@@ -30,6 +30,15 @@ pub(crate) fn codes(slot: &Slot<'_>) -> Option<IntType> {
     slot.elem.int_type().filter(|codes| codes.bits() <= 16)
 }
 
+/// Returns the type of the elements in which codes are stored: codes of 4 bits have a byte each.
+pub(crate) fn carried(codes: IntType) -> IntType {
+    match codes {
+        IntType::I4 => IntType::I8,
+        IntType::U4 => IntType::U8,
+        other => other,
+    }
+}
+
 /// Converts an accumulator type to the type that the kernels have for it.
 pub(crate) fn carrier(carrier: strait_core::Carrier) -> Carrier {
     match carrier {

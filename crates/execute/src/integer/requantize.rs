@@ -17,6 +17,19 @@ impl Executable for op::Requantize {
 }
 
 pub(crate) fn prepare(op: &op::Requantize, site: &NodeSlots<'_>) -> Prepared {
+    step(op, site, false)
+}
+
+/// Prepares the step for an image whose channels are last and have parameters each.
+pub(crate) fn prepare_last(op: &op::Requantize, site: &NodeSlots<'_>) -> Prepared {
+    match (op.axis, site.node.picked_channels()) {
+        (1, None) => step(op, site, true),
+        _ => Ok(None),
+    }
+}
+
+/// Prepares the step. If `last` is true, the channels of axis 1 are last in memory.
+fn step(op: &op::Requantize, site: &NodeSlots<'_>, last: bool) -> Prepared {
     // If this node is joined, `fused` has the form of this node and the clamps after it. If `fused` has another form,
     // that is a second requantization. The loops compute only one, so there is no step for both.
     let clamp = match &site.fused {
@@ -36,7 +49,14 @@ pub(crate) fn prepare(op: &op::Requantize, site: &NodeSlots<'_>) -> Prepared {
     };
     let (form, extents) = match (picked, op.form.channels()) {
         (_, None) => (op.form.clone(), [1, 1, x.count()]),
-        (None, Some(_)) => (op.form.clone(), around(&x.dims, op.axis as usize)),
+        (None, Some(_)) => {
+            let [outer, channels, inner] = around(&x.dims, op.axis as usize);
+            let extents = match last {
+                true => [outer * inner, channels, 1],
+                false => [outer, channels, inner],
+            };
+            (op.form.clone(), extents)
+        }
         (Some(picked), Some(_)) => {
             let Some(form) = op.form.select(&picked.channels) else {
                 return Ok(None);

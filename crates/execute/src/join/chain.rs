@@ -5,6 +5,7 @@ use super::table;
 use crate::integer::lookup;
 use crate::integer::operands::eight_bits;
 use crate::reference::write;
+use smallvec::smallvec;
 use strait_core::NodeId;
 
 pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> FoundJoin {
@@ -38,7 +39,7 @@ pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> FoundJoin {
     let join = Join {
         node: id,
         inputs: [Some(base)].into_iter().collect(),
-        output,
+        outputs: smallvec![output],
         step: lookup::step(element, table),
         last: None,
     };

@@ -5,7 +5,7 @@ use crate::channels_last;
 use crate::integer;
 use crate::prelude::Orders;
 use crate::site::Slot;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use strait_core::{Fused, Kind, NodeId, Op, Term, ValueId};
 use strait_requantize::clamp_twice;
 
@@ -55,7 +55,7 @@ pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> FoundJoin {
     let join = Join {
         node: id,
         inputs,
-        output,
+        outputs: smallvec![output],
         step,
         last,
     };

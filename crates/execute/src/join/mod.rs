@@ -4,13 +4,16 @@
 //!   8 bits, and otherwise code by code;
 //! - [`chain`]: consecutive functions of 8-bit codes, which are computed with one table;
 //! - [`coded`]: a float matrix product and the dequantize that makes its weights from constant codes of 4 bits.
+//! - [`floats`]: float steps between codes that work on each element, in registers.
 //!
-//! A node is joined only if nothing else uses its result.
+//! A node is joined only if nothing else uses its result. Only `floats` stores a value that is used inside of the join and
+//! outside of it.
 
 mod addend;
 mod chain;
 mod coded;
 mod epilogue;
+mod floats;
 mod scope;
 mod sum;
 mod table;
@@ -33,15 +36,27 @@ impl Joins {
         last: bool,
     ) -> Result<Joins, ExecuteError> {
         let mut joins = Joins::none(graph);
-        let scope = Scope {
+        let mut scope = Scope {
             module,
             graph,
             options,
             last,
+            positions: vec![0; graph.node_bound()],
         };
+        (0..)
+            .zip(order)
+            .for_each(|(position, node)| scope.positions[node.index()] = position);
         // Sums are joined first, because they need the complete chains of nodes that compute their operands. The other
         // joins would take nodes out of these chains.
-        for look in [sum::look, epilogue::look, chain::look, coded::look] {
+        let looks = [
+            sum::look,
+            epilogue::look,
+            chain::look,
+            coded::look,
+            floats::look_for_codes,
+            floats::look_for_reals,
+        ];
+        for look in looks {
             for &node in order {
                 if !joins.taken[node.index()]
                     && let Some((join, nodes)) = look(&scope, &joins, node)?

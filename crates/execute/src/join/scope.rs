@@ -13,7 +13,8 @@ pub(crate) struct Join {
     /// The node that is named in errors.
     pub(crate) node: NodeId,
     pub(crate) inputs: SmallVec<[Option<ValueId>; 3]>,
-    pub(crate) output: ValueId,
+    /// The results. In a graph, they are the results of different nodes.
+    pub(crate) outputs: SmallVec<[ValueId; 1]>,
     pub(crate) step: Box<dyn Step>,
     /// The step for operands and results whose channels are last, if there is one.
     pub(crate) last: Option<Box<dyn Step>>,
@@ -73,9 +74,16 @@ pub(super) struct Scope<'a> {
     pub(super) options: &'a PlanOptions<'a>,
     /// True if the plan can store values with their channels last.
     pub(super) last: bool,
+    /// For each node, its position in the order in which nodes run.
+    pub(super) positions: Vec<usize>,
 }
 
 impl<'a> Scope<'a> {
+    /// The position of a node in the order in which nodes run.
+    pub(super) fn position(&self, id: NodeId) -> usize {
+        self.positions.get(id.index()).copied().unwrap_or_default()
+    }
+
     pub(super) fn node(&self, id: NodeId) -> Option<&'a Node> {
         self.graph.node(id)
     }

@@ -7,9 +7,10 @@ use super::scope::{FoundJoin, Join, Joins, Scope};
 use super::table::{self, Table};
 use crate::error::ExecuteError;
 use crate::prelude::*;
+use smallvec::smallvec;
 use strait_core::{NodeId, Op, ValueId};
 use strait_kernels::Context;
-use strait_kernels::integer::{Addend, AffineSum, Broadcast, Loops};
+use strait_kernels::integer::{Addend, AffineSum, Broadcast, Loops, RoundedSum};
 use strait_requantize::IntType;
 
 struct Sum {
@@ -21,6 +22,8 @@ struct Sum {
     loops: Box<dyn Loops>,
     /// The same sum with factors instead of tables, if the operands have the extents of the result and there is one.
     affine: Option<AffineSum>,
+    /// The same sum with factors for rounded operands, if there is one, and if it is needed.
+    rounded: Option<RoundedSum>,
 }
 
 /// How an operand of the sum is computed.
@@ -72,12 +75,14 @@ pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> FoundJoin {
     let prepare = || {
         let (elements, operands) = ([left.element, right.element], [left.operand, right.operand]);
         let (loops, alike) = (site.loops()?, site.input(0)?.dims == site.input(1)?.dims);
-        let affine = match &operands {
-            [Operand::Table(a), Operand::Table(b)] if alike => {
-                AffineSum::find(&*loops, &Context::detect(), elements, [a, b])?
+        let (mut affine, mut rounded) = (None, None);
+        if let ([Operand::Table(a), Operand::Table(b)], true) = (&operands, alike) {
+            let context = Context::detect();
+            affine = AffineSum::find(&*loops, &context, elements, [a, b])?;
+            if affine.is_none() {
+                rounded = RoundedSum::find(&*loops, &context, elements, [a, b])?;
             }
-            _ => None,
-        };
+        }
         Ok(Sum {
             broadcast: Broadcast::new(&site.input(0)?.dims, &site.input(1)?.dims)?,
             alike,
@@ -85,13 +90,14 @@ pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> FoundJoin {
             operands,
             loops,
             affine,
+            rounded,
         })
     };
     let step: Result<Sum, StepError> = prepare();
     let join = Join {
         node: id,
         inputs: [Some(left.base), Some(right.base)].into_iter().collect(),
-        output,
+        outputs: smallvec![output],
         step: Box::new(step.map_err(|error| scope.error(id, error))?),
         last: None,
     };
@@ -184,6 +190,11 @@ impl Step for Sum {
         let out = io.output()?;
         if let Some(sum) = &self.affine {
             return Ok(sum.run(context, operands, out)?);
+        }
+        if let Some(sum) = &self.rounded
+            && sum.run(context, operands, out)?
+        {
+            return Ok(());
         }
         let addends = [a.addend(), b.addend()];
         Ok(self

@@ -59,7 +59,7 @@ pub(super) fn build(
             join::Replacement::Elsewhere => {}
             join::Replacement::Here(join) => {
                 let (step, last) = (join.step, join.last);
-                builder.add(join.node, join.inputs, smallvec![join.output], step, || Ok(last))?;
+                builder.add(join.node, join.inputs, join.outputs, step, || Ok(last))?;
             }
         }
     }

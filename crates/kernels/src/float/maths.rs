@@ -77,7 +77,7 @@ impl Job for UnaryJob<'_> {
             Unary::Erf => self.map(|x| erf64(f64::from(x)) as f32),
             Unary::Tanh => self.map(tanh),
             Unary::Sigmoid => self.map(|x| (1.0 / (1.0 + exp64(-f64::from(x)))) as f32),
-            Unary::Silu => self.map(|x| silu(f64::from(x)) as f32),
+            Unary::Silu => self.map(silu32),
             Unary::Softplus => self.map(|x| softplus(f64::from(x)) as f32),
         }
     }
@@ -215,6 +215,12 @@ fn tanh(x: f32) -> f32 {
     } else {
         (e - 1.0) / (e + 1.0)
     }) as f32
+}
+
+/// The function [`Unary::Silu`].
+#[inline(always)]
+pub(crate) fn silu32(x: f32) -> f32 {
+    silu(f64::from(x)) as f32
 }
 
 /// x / (1 + e^−x). For −∞ the result is the limit, 0.

@@ -15,6 +15,7 @@ pub use coded::{CodedMatrix, HalfBytes};
 pub use col2im::{Blocks, col2im};
 pub use conv::conv;
 pub use gemm::{Bias, gemm};
+pub(crate) use maths::silu32;
 pub use maths::{Unary, pow, unary};
 pub use matrix::Matrix;
 pub use pool::{average_pool, max_pool};

@@ -32,6 +32,8 @@ pub enum Reduction {
 const PARTIALS: usize = 16;
 /// Number of neighbouring results that `fold_columns` computes at once.
 const LANES: usize = 16;
+/// Number of neighbouring results that a reduction computes at once, where there are so many.
+const WIDE: usize = 64;
 
 /// Combines `values` into sixteen partial results, and then combines these into one.
 #[inline(always)]
@@ -57,8 +59,8 @@ fn fold(start: f32, values: &[f32], step: impl Fn(f32, f32) -> f32) -> f32 {
     partials[0]
 }
 
-/// Does the same as `fold`, for `LANES` neighbouring columns of a matrix at once. The rows of the matrix have `stride`
-/// elements. Only the first `count` columns are used.
+/// Does the same as `fold`, for up to `LANES` neighbouring columns of a matrix at once. The rows of the matrix have `stride`
+/// elements.
 #[inline(always)]
 fn fold_columns(
     start: f32,
@@ -68,6 +70,9 @@ fn fold_columns(
     out: &mut [f32],
     step: impl Fn(f32, f32) -> f32,
 ) {
+    if let Ok(out) = <&mut [f32; LANES]>::try_from(&mut *out) {
+        return fold_exactly(start, values, rows, stride, out, step);
+    }
     let mut partials = [[start; LANES]; PARTIALS];
     for row in 0..rows {
         let source = &values[row * stride..row * stride + out.len()];
@@ -75,6 +80,35 @@ fn fold_columns(
             *partial = step(*partial, value);
         }
     }
+    combine(&mut partials, step);
+    out.copy_from_slice(&partials[0][..out.len()]);
+}
+
+/// Does the same as `fold`, for `N` neighbouring columns of a matrix at once.
+#[inline(always)]
+fn fold_exactly<const N: usize>(
+    start: f32,
+    values: &[f32],
+    rows: usize,
+    stride: usize,
+    out: &mut [f32; N],
+    step: impl Fn(f32, f32) -> f32,
+) {
+    let mut partials = [[start; N]; PARTIALS];
+    for row in 0..rows {
+        let source = &values[row * stride..][..N];
+        let partial = &mut partials[row % PARTIALS];
+        for lane in 0..N {
+            partial[lane] = step(partial[lane], source[lane]);
+        }
+    }
+    combine(&mut partials, step);
+    *out = partials[0];
+}
+
+/// Combines the partial results of each column into the first.
+#[inline(always)]
+fn combine<const N: usize>(partials: &mut [[f32; N]; PARTIALS], step: impl Fn(f32, f32) -> f32) {
     let mut half = PARTIALS / 2;
     while half > 0 {
         for p in 0..half {
@@ -86,7 +120,6 @@ fn fold_columns(
         }
         half /= 2;
     }
-    out.copy_from_slice(&partials[0][..out.len()]);
 }
 
 #[inline(always)]
@@ -151,8 +184,21 @@ impl ReduceJob<'_> {
             self.out[0] = fold(start, self.input, step);
             return;
         }
-        for (i, out) in self.out.chunks_mut(LANES).enumerate() {
-            let columns = self.input.get(i * LANES..).unwrap_or(&[]);
+        // Many neighbouring columns are read together, because memory is read in longer pieces then.
+        let (wide, rest) = self.out.as_chunks_mut::<WIDE>();
+        let first = wide.len() * WIDE;
+        for (i, out) in wide.iter_mut().enumerate() {
+            fold_exactly(
+                start,
+                self.input.get(i * WIDE..).unwrap_or(&[]),
+                self.axis,
+                inner,
+                out,
+                &step,
+            );
+        }
+        for (i, out) in rest.chunks_mut(LANES).enumerate() {
+            let columns = self.input.get(first + i * LANES..).unwrap_or(&[]);
             fold_columns(start, columns, self.axis, inner, out, &step);
         }
     }

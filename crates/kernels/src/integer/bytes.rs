@@ -173,3 +173,9 @@ impl Code for [u8; 2] {
         (above as u16 ^ flip_16(element)).to_ne_bytes()
     }
 }
+
+/// Views the same bytes as signed, without copying.
+pub(crate) fn signed(bytes: &[u8]) -> &[i8] {
+    // SAFETY: every byte is valid as u8 and as i8, and the length is the same.
+    unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) }
+}

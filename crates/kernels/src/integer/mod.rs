@@ -71,8 +71,10 @@ mod output_tile;
 mod planes;
 mod pool;
 mod product;
+mod rounded_sum;
 mod softmax;
 mod standard;
+mod sum_definition;
 mod sums;
 mod through_tile;
 pub(crate) mod tiles;
@@ -89,6 +91,7 @@ pub use in_registers::InRegisters;
 pub use layer_norm::IntegerLayerNorm;
 pub use limit::multiply_adds_per_second;
 pub use lookup::{clamp, lookup};
+pub use rounded_sum::RoundedSum;
 
 pub use loops::{Addend, Loops};
 pub use output_tile::{Axis, OutputTile};

@@ -19,10 +19,12 @@
 //! # Ok::<(), strait_kernels::KernelError>(())
 //! ```
 
+mod chain;
 mod dequantize;
 mod qlinear_add;
 mod quantize;
 
+pub use chain::{Activation, ChainResults, ChainSlice, FloatChain};
 pub use dequantize::{CodeSlice, Dequantize};
 pub use qlinear_add::QLinearAdd;
 pub use quantize::Quantize;

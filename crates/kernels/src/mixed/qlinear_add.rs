@@ -3,7 +3,7 @@ use crate::{
     error::{KernelError, expect_len},
     integer::{
         batch::{Constants, Element, Elements, Kernel, One, Source, Tile, TileJob, Two},
-        bytes::check_8_bits,
+        bytes::{check_8_bits, signed},
         tiles::{Array, LONG_PIECE},
     },
     parallel::Shared,
@@ -88,12 +88,6 @@ impl QLinearAdd {
             Ok(())
         })
     }
-}
-
-/// Views the same bytes as signed, without copying.
-fn signed(bytes: &[u8]) -> &[i8] {
-    // SAFETY: every byte is valid as u8 and as i8, and the length is the same.
-    unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) }
 }
 
 /// Computes `half_even(fma(a, x, fma(b, y, offset)))`. If the inner sum is infinite, the outer sum is infinite with the

@@ -53,12 +53,12 @@ impl<const C: usize> Constants<C> {
     }
 
     /// The number of channels; `None` if one set of constants serves any number of channels.
-    pub(super) fn channels(&self) -> Option<usize> {
+    pub(crate) fn channels(&self) -> Option<usize> {
         self.channels
     }
 
     /// True if consecutive rows with all channels can be read as one long row.
-    pub(super) fn repeat(&self) -> bool {
+    pub(crate) fn repeat(&self) -> bool {
         self.period.is_multiple_of(WIDEST)
     }
 
@@ -68,7 +68,7 @@ impl<const C: usize> Constants<C> {
     /// # Safety
     /// The machine must have the instruction set of the vectors `V`.
     #[inline(always)]
-    pub(super) unsafe fn splat<V: I32s>(&self, channel: usize) -> [V; C] {
+    pub(crate) unsafe fn splat<V: I32s>(&self, channel: usize) -> [V; C] {
         let channel = self.channels.map_or(0, |_| channel);
         assert!(channel < self.period, "a channel that the form does not have");
         // SAFETY: the channel is below the period, and each array is longer than the period. The caller guarantees the
@@ -97,7 +97,7 @@ impl<const C: usize> Constants<C> {
     /// Reads the constants of consecutive channels, one vector after the other. The first channel is `first`. After the
     /// last channel, channel 0 follows.
     #[inline(always)]
-    pub(super) fn from(&self, first: usize) -> Run<'_, C> {
+    pub(crate) fn from(&self, first: usize) -> Run<'_, C> {
         assert!(first < self.period, "a channel that the form does not have");
         Run {
             constants: self,
@@ -107,7 +107,7 @@ impl<const C: usize> Constants<C> {
 }
 
 /// Reads the constants of consecutive channels, one vector after the other; see [`Constants::from`].
-pub(super) struct Run<'a, const C: usize> {
+pub(crate) struct Run<'a, const C: usize> {
     constants: &'a Constants<C>,
     /// The position in the repeated list that is read next. It is always below the length of the list.
     at: usize,
@@ -119,7 +119,7 @@ impl<const C: usize> Run<'_, C> {
     /// # Safety
     /// The machine must have the instruction set of the vectors `V`.
     #[inline(always)]
-    pub(super) unsafe fn next<V: I32s>(&mut self) -> [V; C] {
+    pub(crate) unsafe fn next<V: I32s>(&mut self) -> [V; C] {
         let Constants {
             ref lines,
             stride,

@@ -23,7 +23,7 @@ mod wide;
 use crate::context::Context;
 use crate::integer::output_tile::OutputTile;
 use crate::{error::KernelError, simd::I32s};
-pub(crate) use constants::Constants;
+pub(crate) use constants::{Constants, Run};
 pub use direct::Codes;
 pub(crate) use direct::Direct;
 pub(crate) use narrow::Elements;
@@ -105,7 +105,7 @@ impl Batch {
         let (out, range) = (form.out(), form.range());
         let prepared = match channels.first().map(Channel::arithmetic) {
             Some(Arithmetic::Affine(_) | Arithmetic::Doubling(_)) => {
-                shift::kind(&channels, tensor).or_else(|| fixed_point::kind(&channels, range, tensor))
+                shift::kind(&channels, range, tensor).or_else(|| fixed_point::kind(&channels, range, tensor))
             }
             Some(Arithmetic::Float(_)) => float::kind(&channels, range, tensor),
             // This form needs no kernel: its lane function computes only in f64, and the compiler vectorises it.

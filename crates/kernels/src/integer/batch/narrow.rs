@@ -14,7 +14,7 @@ pub(crate) enum Elements {
 impl Elements {
     /// Number of bytes of an element. Four vectors of results become this many vectors of elements.
     #[inline(always)]
-    pub(super) fn bytes(self) -> usize {
+    pub(crate) fn bytes(self) -> usize {
         match self {
             Elements::Codes(IntType::I8 | IntType::U8 | IntType::I4 | IntType::U4) => 1,
             Elements::Codes(IntType::I16 | IntType::U16) => 2,
@@ -28,7 +28,7 @@ impl Elements {
     /// # Safety
     /// The machine must have the instruction set of the vectors `V`.
     #[inline(always)]
-    pub(super) unsafe fn bounds<V: I32s>(self, bounds: [i32; 2]) -> [V; 2] {
+    pub(crate) unsafe fn bounds<V: I32s>(self, bounds: [i32; 2]) -> [V; 2] {
         let bounds = match self {
             // A code of these types fits in a byte.
             Elements::Codes(IntType::I8 | IntType::U8 | IntType::I4 | IntType::U4) => {
@@ -46,7 +46,7 @@ impl Elements {
     /// # Safety
     /// The machine must have the instruction set of the vectors `V`.
     #[inline(always)]
-    pub(super) unsafe fn store<V: I32s>(self, four: [V; 4], [low, high]: [V; 2], store: impl Fn(usize, V)) {
+    pub(crate) unsafe fn store<V: I32s>(self, four: [V; 4], [low, high]: [V; 2], store: impl Fn(usize, V)) {
         let [a, b, c, d] = four;
         // SAFETY: the caller upholds the safety contract of this method.
         unsafe {

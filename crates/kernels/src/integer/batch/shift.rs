@@ -6,8 +6,9 @@ use strait_requantize::{
     form::{Affine, Arithmetic, Channel},
 };
 
-/// Makes the kernel for forms whose channels only compute `round(x / 2^s)`, in i32. Returns `None` for other forms.
-pub(super) fn kind(channels: &[Channel<'_>], tensor: bool) -> Option<Arc<dyn Prepared>> {
+/// Makes the kernel for forms whose channels only compute `round(x / 2^s)`, in i32, with results in `range`. Returns `None` for
+/// other forms.
+pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> Option<Arc<dyn Prepared>> {
     let shifts: Vec<Affine> = channels
         .iter()
         .map(|channel| match channel.arithmetic() {
@@ -27,6 +28,12 @@ pub(super) fn kind(channels: &[Channel<'_>], tensor: bool) -> Option<Arc<dyn Pre
             let values: Vec<_> = shifts.iter().map(|a| half_up(a.shift)).collect();
             direct(HalfUp, &values, tensor)
         }
+        Rounding::HalfEven if shifts.iter().all(|a| is_narrow(a.shift, range)) => {
+            // The bits of 2^−s: the exponent of 1 is 127.
+            let power = |a: &Affine| [(127 - i32::from(a.shift)) << 23];
+            let values: Vec<_> = shifts.iter().map(power).collect();
+            direct(HalfEvenNarrow, &values, tensor)
+        }
         Rounding::HalfEven if !halves => {
             let values: Vec<_> = shifts
                 .iter()
@@ -42,7 +49,7 @@ pub(super) fn kind(channels: &[Channel<'_>], tensor: bool) -> Option<Arc<dyn Pre
                     [first, one, mask, tie]
                 })
                 .collect();
-            direct(HalfEven, &values, tensor)
+            prepared(HalfEven, &values, tensor)
         }
         _ => {
             let values: Vec<_> = shifts
@@ -57,6 +64,23 @@ pub(super) fn kind(channels: &[Channel<'_>], tensor: bool) -> Option<Arc<dyn Pre
             prepared(AnyRounding, &values, tensor)
         }
     })
+}
+
+/// True if [`HalfEvenNarrow`] computes this shift: accumulators below 2^24 are exact in f32, and all others saturate. With a
+/// shift of 0, the largest of them would leave i32.
+fn is_narrow(shift: u8, range: [i32; 2]) -> bool {
+    (1..24).contains(&shift) && range.iter().all(|end| end.unsigned_abs() < 1 << (24 - shift))
+}
+
+/// Computes `half_even(f32(x) / 2^s)`. The constant is 2^−s.
+struct HalfEvenNarrow;
+
+impl Kernel<1> for HalfEvenNarrow {
+    #[inline(always)]
+    unsafe fn lanes<V: I32s>(&self, &[power]: &[V; 1], x: V) -> V {
+        // SAFETY: the caller upholds the safety contract of this method.
+        unsafe { x.to_f32().multiply_f32(power).round_f32() }
+    }
 }
 
 /// The constants of [`HalfUp`]. The shift must not be 1.

@@ -26,6 +26,7 @@ impl I32s for __m256i {
             _mm256_blend_epi32::<0b1010_1010>(_mm256_srli_epi64::<32>(even), odd);
         to_f32(self) -> Self = _mm256_castps_si256(_mm256_cvtepi32_ps(self));
         round_f32(self) -> Self = _mm256_cvtps_epi32(_mm256_castsi256_ps(self));
+        to_exponent(self) -> Self = _mm256_slli_epi32::<23>(self);
         truncate_f32(self) -> Self = _mm256_cvttps_epi32(_mm256_castsi256_ps(self));
         // The instructions pack each 128-bit half separately, so the groups have to be reordered.
         to_i16([a, b]: [Self; 2]) -> Self = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packs_epi32(a, b));
@@ -143,6 +144,15 @@ impl I32s for __m256i {
         unsafe {
             let (x, y) = (_mm256_castsi256_ps(x), _mm256_castsi256_ps(y));
             _mm256_castps_si256(_mm256_fmadd_ps(x, y, _mm256_castsi256_ps(self)))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn all_below_f32(self, bound: Self) -> bool {
+        // SAFETY: the caller upholds the safety contract of this method.
+        unsafe {
+            let (x, bound) = (_mm256_castsi256_ps(self), _mm256_castsi256_ps(bound));
+            _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LT_OQ>(x, bound)) == 0xFF
         }
     }
 

@@ -29,6 +29,7 @@ impl I32s for __m512i {
         high_halves([even, odd]: [Self; 2]) -> Self = _mm512_mask_shuffle_epi32::<FROM_ODD>(odd, EVEN, even);
         to_f32(self) -> Self = _mm512_castps_si512(_mm512_cvtepi32_ps(self));
         round_f32(self) -> Self = _mm512_cvtps_epi32(_mm512_castsi512_ps(self));
+        to_exponent(self) -> Self = _mm512_slli_epi32::<23>(self);
         truncate_f32(self) -> Self = _mm512_cvttps_epi32(_mm512_castsi512_ps(self));
         clamp_i8(self, low: Self, high: Self) -> Self = _mm512_max_epi8(_mm512_min_epi8(self, high), low);
         clamp_u8(self, low: Self, high: Self) -> Self = _mm512_max_epu8(_mm512_min_epu8(self, high), low);
@@ -133,6 +134,15 @@ impl I32s for __m512i {
         unsafe {
             let (x, y) = (_mm512_castsi512_ps(x), _mm512_castsi512_ps(y));
             _mm512_castps_si512(_mm512_fmadd_ps(x, y, _mm512_castsi512_ps(self)))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn all_below_f32(self, bound: Self) -> bool {
+        // SAFETY: the caller upholds the safety contract of this method.
+        unsafe {
+            let (x, bound) = (_mm512_castsi512_ps(self), _mm512_castsi512_ps(bound));
+            _mm512_cmp_ps_mask::<_CMP_LT_OQ>(x, bound) == u16::MAX
         }
     }
 

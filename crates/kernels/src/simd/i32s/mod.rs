@@ -81,10 +81,14 @@ pub(crate) trait I32s: Copy {
     unsafe fn subtract_f32(self, other: Self) -> Self;
     /// `self + x·y` on f32 lanes, rounded once.
     unsafe fn add_product_f32(self, x: Self, y: Self) -> Self;
-    /// In each lane, the smaller of the two f32. Neither may be NaN.
+    /// In each lane, the smaller of the two f32. If both are zero, or one is NaN, the result is `other`.
     unsafe fn min_f32(self, other: Self) -> Self;
-    /// In each lane, the larger of the two f32. Neither may be NaN.
+    /// In each lane, the larger of the two f32. If both are zero, or one is NaN, the result is `other`.
     unsafe fn max_f32(self, other: Self) -> Self;
+    /// True if all f32 lanes are below those of `bound`, and none is NaN.
+    unsafe fn all_below_f32(self, bound: Self) -> bool;
+    /// Shifts each lane to the left by 23 bits, so that it is an exponent that can be added to that of an f32.
+    unsafe fn to_exponent(self) -> Self;
     /// Replaces f32 lanes that are NaN by +0.
     unsafe fn numbers_f32(self) -> Self;
     /// Rounds f32 lanes towards zero and converts them to i32. They have to be inside of the range of i32.

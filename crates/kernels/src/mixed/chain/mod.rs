@@ -1,0 +1,319 @@
+//! Chains of float steps on each element: operands are dequantized and added, a function is applied, and the result is
+//! quantized. All of it happens in registers. Each step rounds to f32 as it does by itself, so results have the same bits.
+
+mod activation;
+mod narrowing;
+mod operand;
+
+use crate::context::{Context, VectorJob};
+use crate::error::{KernelError, expect_len, product};
+use crate::integer::{
+    Axis, OutputTile,
+    batch::Elements,
+    bytes::width,
+    tiles::{Array, LONG_PIECE},
+};
+use crate::parallel::Shared;
+use crate::simd::I32s;
+pub use activation::Activation;
+use activation::{BLOCK, silu_codes};
+use narrowing::{Narrow, Narrowing};
+pub use operand::ChainSlice;
+use operand::{Grids, Row};
+use strait_requantize::{IntType, Per, quantize::Dequantization, quantize::Quantization};
+
+/// A chain of steps `quantize(activation(dequantize(a) + dequantize(b)))`. The second operand, the dequantizations and the
+/// quantization may be absent.
+#[derive(Clone, Debug)]
+pub struct FloatChain {
+    /// The grids of each operand; `None` if its elements are real numbers.
+    operands: Vec<Option<Grids>>,
+    /// The number of channels that have a grid each, if there are any.
+    channels: Option<usize>,
+    activation: Activation,
+    narrowing: Option<Narrowing>,
+}
+
+/// Where the results of a chain are written.
+#[derive(Debug, Default)]
+pub struct ChainResults<'a> {
+    /// The real numbers before they are quantized, if they are needed.
+    pub reals: Option<&'a mut [f32]>,
+    /// The codes, as elements of the type of the quantization, if they are needed.
+    pub codes: Option<&'a mut [u8]>,
+}
+
+impl FloatChain {
+    /// Prepares a chain. For each of one or two operands, `operands` has the type of its codes and their grids, or `None` if
+    /// its elements are real numbers. Returns `None` if there is no kernel for these parameters.
+    ///
+    /// # Errors
+    /// [`KernelError::Requantization`] if there are grids for no channel.
+    pub fn new(
+        operands: &[Option<(IntType, Per<Dequantization>)>],
+        activation: Activation,
+        quantization: Option<Quantization>,
+    ) -> Result<Option<FloatChain>, KernelError> {
+        let mut channels = None;
+        let mut prepared = Vec::new();
+        for operand in operands {
+            let Some((element, grids)) = operand else {
+                prepared.push(None);
+                continue;
+            };
+            let Some(of) = Grids::new(*element, grids)? else {
+                return Ok(None);
+            };
+            match (channels, grids.channels()) {
+                (Some(some), Some(others)) if some != others => return Ok(None),
+                (_, found) => channels = channels.or(found),
+            }
+            prepared.push(Some(of));
+        }
+        let narrowing = match quantization.map(Narrowing::new) {
+            Some(None) => return Ok(None),
+            narrowing => narrowing.flatten(),
+        };
+        Ok((1..=2).contains(&operands.len()).then_some(FloatChain {
+            operands: prepared,
+            channels,
+            activation,
+            narrowing,
+        }))
+    }
+
+    /// Runs the chain on arrays `[outer, channels, inner]`.
+    ///
+    /// # Errors
+    /// [`KernelError::Shape`] if slices, extents and channels do not fit together, or if an operand has another type than it
+    /// was prepared for.
+    pub fn run(
+        &self,
+        cx: &Context,
+        extents: [usize; 3],
+        operands: &[ChainSlice<'_>],
+        results: ChainResults<'_>,
+    ) -> Result<(), KernelError> {
+        let array = Array::new(extents, self.channels)?;
+        let count = array.elements();
+        expect_len("the operands", operands.len(), Some(self.operands.len()))?;
+        for (operand, grids) in operands.iter().zip(&self.operands) {
+            expect_len("an operand", operand.len(), Some(count))?;
+            if operand.element() != grids.as_ref().map(|grids| grids.element) {
+                return Err(KernelError::Shape(
+                    "an operand of another type than the chain reads".into(),
+                ));
+            }
+        }
+        let ChainResults { mut reals, codes } = results;
+        if let Some(reals) = &reals {
+            expect_len("the real numbers", reals.len(), Some(count))?;
+        }
+        let codes = codes.zip(self.narrowing.as_ref());
+        if let Some((codes, narrowing)) = &codes {
+            let bytes = product(&[count, width(narrowing.quantization.out)]);
+            expect_len("the codes", codes.len(), bytes)?;
+        }
+        if !cx.has_vectors() {
+            self.by_element(extents, operands, reals, codes);
+            return Ok(());
+        }
+        let mut none = [];
+        let (codes, narrowing) = codes.unzip();
+        let codes = Shared::new(codes.unwrap_or(&mut none));
+        let reals = reals.as_deref_mut().map(Shared::new);
+        array.for_each_tile(LONG_PIECE, &codes, |start, place| {
+            cx.run_on_vectors(ChainJob {
+                chain: self,
+                operands,
+                narrowing,
+                reals: reals.as_ref(),
+                start,
+                place,
+            });
+            Ok(())
+        })
+    }
+
+    /// Computes the results as they are defined, one after the other.
+    fn by_element(
+        &self,
+        [_, channels, inner]: [usize; 3],
+        operands: &[ChainSlice<'_>],
+        mut reals: Option<&mut [f32]>,
+        mut codes: Option<(&mut [u8], &Narrowing)>,
+    ) {
+        let count = operands.first().map_or(0, |operand| operand.len());
+        for at in 0..count {
+            let channel = at / inner % channels;
+            let mut each = operands.iter().zip(&self.operands);
+            let real = |(operand, grids): (&ChainSlice<'_>, &Option<Grids>)| operand.real(at, channel, grids.as_ref());
+            let first = each.next().map_or(0.0, real);
+            let sum = each.next().map_or(first, |operand| first + real(operand));
+            let result = self.activation.eval(sum);
+            if let Some(reals) = &mut reals {
+                reals[at] = result;
+            }
+            if let Some((codes, narrowing)) = &mut codes {
+                let (code, width) = (narrowing.quantization.eval(result), narrowing.elements().bytes());
+                codes[at * width..][..width].copy_from_slice(&code.to_le_bytes()[..width]);
+            }
+        }
+    }
+}
+
+/// A job that computes a tile.
+struct ChainJob<'a> {
+    chain: &'a FloatChain,
+    operands: &'a [ChainSlice<'a>],
+    narrowing: Option<&'a Narrowing>,
+    reals: Option<&'a Shared<'a, f32>>,
+    /// The first element of the tile.
+    start: usize,
+    place: &'a OutputTile<'a>,
+}
+
+impl VectorJob for ChainJob<'_> {
+    #[inline(always)]
+    unsafe fn run<V: I32s>(self) {
+        let OutputTile {
+            rows,
+            columns,
+            first_channel,
+            axis,
+            ..
+        } = *self.place;
+        let across = axis == Axis::Columns;
+        // If consecutive rows have the same constants, they are treated as one long row.
+        let alike = self.chain.operands.iter().flatten().all(|grids| {
+            let vectors = &grids.vectors;
+            vectors.channels().is_none() || across && vectors.repeat() && vectors.channels() == Some(columns)
+        });
+        let (rows, columns) = if alike { (1, rows * columns) } else { (rows, columns) };
+        for row in 0..rows {
+            let channel = first_channel + if across { 0 } else { row };
+            // SAFETY: the caller guarantees the instruction set.
+            unsafe { self.row::<V>(row * columns, columns, channel, across) };
+        }
+    }
+}
+
+impl ChainJob<'_> {
+    /// Computes `count` elements from the element `from` of the tile on.
+    ///
+    /// # Safety
+    /// The machine must have the instruction set of the vectors `V`.
+    #[inline(always)]
+    unsafe fn row<V: I32s>(&self, from: usize, count: usize, channel: usize, across: bool) {
+        let block = 4 * V::LANES;
+        let parts = self.operands.iter().zip(&self.chain.operands);
+        // SAFETY: whole blocks are loaded and stored only where there are that many elements. Tiles of different tasks do not
+        // overlap, and the borrows end with this row. The caller guarantees the instruction set.
+        unsafe {
+            let mut parts = parts.map(|(operand, grids)| {
+                let part = operand.part(self.start + from, count);
+                Row::<V>::new(part, grids.as_ref(), channel, across)
+            });
+            let Some(mut first) = parts.next() else { return };
+            let mut second = parts.next();
+            let mut reals = self.reals.map(|reals| reals.slice(self.start + from, count));
+            let mut codes = self.narrowing.map(|narrowing| {
+                let (out, elements) = (narrowing.quantization.out, narrowing.elements());
+                let width = elements.bytes();
+                CodeRow {
+                    elements,
+                    narrow: narrowing.vectors::<V>(),
+                    bounds: elements.bounds::<V>([out.min(), out.max()]),
+                    bytes: self.place.out.slice((self.start + from) * width, count * width),
+                }
+            });
+            // Approximations serve if only codes are stored.
+            let near = reals.is_none() && self.narrowing.is_some_and(Narrowing::is_byte);
+            let near = near && self.chain.activation == Activation::Silu;
+            for at in (0..count).step_by(block) {
+                let left = block.min(count - at);
+                let mut x = first.next(at, left == block);
+                if let Some(second) = &mut second {
+                    let others = second.next(at, left == block);
+                    for (x, other) in x.iter_mut().zip(others) {
+                        *x = x.add_f32(other);
+                    }
+                }
+                let results = match &codes {
+                    Some(codes) if near => silu_codes(x, &codes.narrow),
+                    codes => {
+                        let y = self.chain.activation.of(x);
+                        if let Some(reals) = &mut reals {
+                            store_reals(y, &mut reals[at..][..left]);
+                        }
+                        match codes {
+                            Some(codes) => codes.narrow.codes(y),
+                            None => continue,
+                        }
+                    }
+                };
+                if let Some(codes) = &mut codes {
+                    codes.store(results, at, left);
+                }
+            }
+        }
+    }
+}
+
+/// The codes of a row.
+struct CodeRow<'a, V> {
+    elements: Elements,
+    narrow: Narrow<V>,
+    bounds: [V; 2],
+    bytes: &'a mut [u8],
+}
+
+impl<V: I32s> CodeRow<'_, V> {
+    /// Stores the first `count` of four vectors of results, from the element `at` on.
+    ///
+    /// # Safety
+    /// The machine must have the instruction set of the vectors `V`.
+    #[inline(always)]
+    unsafe fn store(&mut self, results: [V; 4], at: usize, count: usize) {
+        let (width, vector) = (self.elements.bytes(), 4 * V::LANES);
+        let to = &mut self.bytes[at * width..][..count * width];
+        // SAFETY: a whole block is stored where the slice has it. Otherwise it is stored in an array that has room for the
+        // widest elements. The caller guarantees the instruction set.
+        unsafe {
+            if count == 4 * V::LANES {
+                let start = to.as_mut_ptr();
+                self.elements
+                    .store(results, self.bounds, |i, v| v.store(start.add(i * vector)));
+                return;
+            }
+            let mut all = [0_u8; 4 * BLOCK];
+            let start = all.as_mut_ptr();
+            self.elements
+                .store(results, self.bounds, |i, v| v.store(start.add(i * vector)));
+            to.copy_from_slice(&all[..to.len()]);
+        }
+    }
+}
+
+/// Stores the first of four vectors of real numbers, as many as there are elements.
+///
+/// # Safety
+/// The machine must have the instruction set of the vectors `V`.
+#[inline(always)]
+unsafe fn store_reals<V: I32s>(y: [V; 4], to: &mut [f32]) {
+    // SAFETY: a whole block is stored where the slice has it, and otherwise in an array that has room for it. The caller
+    // guarantees the instruction set.
+    unsafe {
+        let store = |start: *mut f32| {
+            for (i, y) in y.iter().enumerate() {
+                y.store(start.add(i * V::LANES).cast());
+            }
+        };
+        if to.len() == 4 * V::LANES {
+            return store(to.as_mut_ptr());
+        }
+        let mut all = [0.0; BLOCK];
+        store(all.as_mut_ptr());
+        to.copy_from_slice(&all[..to.len()]);
+    }
+}
