@@ -58,6 +58,7 @@ pub fn check(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Resu
             origin,
             formats: Vec::new(),
             ranges: &ranges,
+            params: ready.params.as_ref(),
             algorithms: None,
         };
         let built = lowered::unverified(&job, session)?;
