@@ -16,6 +16,7 @@ mod keys;
 mod metrics;
 mod mixed;
 mod nhwc;
+mod params;
 #[path = "quantized/main.rs"]
 mod quantized;
 mod record;

@@ -10,6 +10,11 @@ pub(super) const CASES: &[Case] = &[
     case("calibration.record", Error, &["calibration.record='DIGITS/README.md'"]),
     case("calibration.samples", Bits, &["calibration.samples=2"]),
     given("calibration.nan", Error, OVERFLOWING, &["calibration.nan='error'"]),
+    case(
+        "quantize.params",
+        Bits,
+        &["quantize.params='DIGITS/../../tests/params/one.toml'"],
+    ),
     case("calibration.observer", Bits, &["calibration.observer='mse'"]),
     given(
         "calibration.observer_options.percentile",

@@ -5,8 +5,8 @@ use std::num::NonZeroUsize;
 use serde::Serialize;
 use strait_compile::Built;
 use strait_container::{
-    ArtifactError, ArtifactWriter, Digest, ExtendedTable, Provenance, QUANTIZATION_FILE, Quantization, Reserved,
-    Sources, TargetOrigin, TargetVersion, ToolVersion,
+    ArtifactError, ArtifactWriter, Digest, ExtendedTable, PARAMS_FILE, Params, Provenance, QUANTIZATION_FILE,
+    Quantization, Reserved, Sources, TargetOrigin, TargetVersion, ToolVersion,
 };
 use strait_execute::{ExecuteError, both};
 use strait_report::{REPORT_FILE, Report};
@@ -28,7 +28,7 @@ pub struct CommonParts<'a, P> {
 impl<P: Serialize> CommonParts<'_, P> {
     fn add(
         &self,
-        [report, quantization, deployment]: [Reserved; 3],
+        [report, quantization, deployment, params]: [Reserved; 4],
         writer: &ArtifactWriter,
     ) -> Result<(), ArtifactError> {
         writer.add_model(&self.built.module, &self.built.certificates)?;
@@ -38,7 +38,10 @@ impl<P: Serialize> CommonParts<'_, P> {
         writer.add_reserved(deployment, |out| {
             serde_json::to_writer_pretty(&mut *out, self.deployment)?;
             out.write_all(b"\n")
-        })
+        })?;
+        let migrated = self.built.migrated().is_some();
+        let grids = Params::of(&self.built.annotated, migrated);
+        writer.add_reserved(params, |out| out.write_all(grids.to_toml().as_bytes()))
     }
 }
 
@@ -63,6 +66,7 @@ pub fn write<P: Serialize + Sync, T, E: From<ArtifactError> + From<ExecuteError>
         writer.reserve(REPORT_FILE)?,
         writer.reserve(QUANTIZATION_FILE)?,
         writer.reserve(DEPLOYMENT_FILE)?,
+        writer.reserve(PARAMS_FILE)?,
     ];
     let own = || Ok(parts.add(names, &writer)?);
     let ((), others) = both(threads, own, || others(&writer))?;

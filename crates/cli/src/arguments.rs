@@ -1,14 +1,17 @@
 //! The arguments of the command line.
 
 mod analyze;
+mod attempt;
 mod bench;
 mod check;
 mod config;
+mod dump;
 mod eval;
 mod explain;
 mod init;
 mod machine;
 mod made;
+mod params;
 mod plugin;
 mod report;
 mod sharing;
@@ -25,14 +28,17 @@ use strait_identify::Tolerance;
 use crate::volume::Told;
 
 pub(crate) use analyze::Analyze;
+pub(crate) use attempt::Try;
 pub(crate) use bench::Bench;
 pub(crate) use check::CheckModel;
 pub(crate) use config::{Config, ConfigCommand, Show};
+pub(crate) use dump::Dump;
 pub(crate) use eval::Eval;
 pub(crate) use explain::Explain;
 pub(crate) use init::Init;
 pub(crate) use machine::Machine;
 pub(crate) use made::{Completions, Man};
+pub(crate) use params::{Params, ParamsCommand, Tool};
 pub(crate) use plugin::{Check, Language, Lock, New, Plugin, PluginCommand};
 pub(crate) use report::ReportPage;
 pub(crate) use sharing::Sharing;
@@ -57,6 +63,9 @@ pub(crate) enum Command {
     #[command(name = "check")]
     CheckModel(CheckModel),
     Analyze(Analyze),
+    #[command(name = "try")]
+    Try(Try),
+    Params(Params),
     Calibrate(Calibrate),
     Samples(Samples),
     Run(Run),
@@ -332,12 +341,16 @@ pub(crate) struct Samples {
 /// Run a compiled model on stored samples
 ///
 /// Samples are preprocessed as the configuration described. In the files, the first axis of each output counts the
-/// samples.
+/// samples. With --dump, tensors inside the model are written instead of its outputs, as an .npz file by their names in the
+/// model: the codes and accumulators of the artifact alone, the numbers of the float model with --model, and those of the
+/// simulation with --simulated. A tensor that cannot be had at a stage is listed with the reason.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   strait run build/sima --input x.npy --output y.npy
-  strait run build/yolox --input images=x.npy --output outputs/ --raw")]
+  strait run build/yolox --input images=x.npy --output outputs/ --raw
+  strait run build/sima --input x.npy --dump '/layer1/**' --output codes.npz
+  strait run build/sima --input x.npy --dump '/layer1/**' --stage float --model model.onnx --output float.npz")]
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) executed: Executed,
@@ -351,6 +364,8 @@ pub(crate) struct Run {
     /// Write integers, as they are before the last dequantization
     #[arg(long)]
     pub(crate) raw: bool,
+    #[command(flatten)]
+    pub(crate) dump: Dump,
 }
 
 /// Check an artifact against itself, without the compiler that made it

@@ -124,7 +124,12 @@ fn is_given(task: &Task<'_>, found: &Migration, pair: usize) -> bool {
     let settings = &task.resolved.settings;
     let mut values = found.values(pair);
     values.extend(found.pairs.get(pair).and_then(|pair| pair.cut).map(Cut::value));
-    let has_range = |value: &ValueId| settings.values.get(value).is_some_and(|own| own.range.is_some());
+    let has_range = |value: &ValueId| {
+        settings
+            .values
+            .get(value)
+            .is_some_and(|own| own.range.is_some() || own.exact.is_some())
+    };
     !task.resolved.given.is_empty() || values.iter().any(has_range)
 }
 

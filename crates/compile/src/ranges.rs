@@ -149,7 +149,7 @@ impl Search<'_> {
             let mut tried = vec![activations(&self.quantized.annotated).remove(&value)];
             for (observer, grids) in candidates {
                 let grid = grids.get(&value).cloned();
-                let is_given = |own: &ValueSettings| own.range.is_some();
+                let is_given = |own: &ValueSettings| own.range.is_some() || own.exact.is_some();
                 let given = &self.task.resolved.settings.values;
                 if trials == 0 || tried.contains(&grid) || given.get(&value).is_some_and(is_given) {
                     continue;

@@ -68,7 +68,11 @@ impl Checker<'_> {
         let path = KeyPath::of(&["calibration"]);
         if calibration.data.is_some() && calibration.record.is_some() {
             let help = "`data` has samples to measure ranges on, `record` has the grids already";
-            self.conflict(&path.key("record"), "there are samples and a record", help);
+            self.conflict(&path.clone().key("record"), "there are samples and a record", help);
+        }
+        if calibration.record.is_some() && self.loaded.config.quantize.params.is_some() {
+            let help = "`record` has the grids of a vendor's tool, `quantize.params` has those of single tensors: leave one out";
+            self.conflict(&path.key("record"), "there are a record and a file of parameters", help);
         }
     }
 

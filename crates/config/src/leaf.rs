@@ -3,7 +3,6 @@
 
 use std::{
     borrow::Cow,
-    fmt,
     num::NonZeroU32,
     path::{Path, PathBuf},
 };
@@ -11,41 +10,11 @@ use std::{
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-pub use strait_compile::rules::{Pattern, Range};
+pub use strait_compile::rules::{FilePath, Pattern, Range};
 use strait_document::{Format, Rule};
 use strait_samples::FOLDERS;
 
 use super::TARGET_PLACEHOLDER;
-
-/// A path. When the configuration is loaded, the path is resolved against the folder of the file that contains it, or
-/// against the current folder if the path is from the command line. It has forward slashes on every system.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct FilePath(String);
-
-impl FilePath {
-    /// Makes a path from the text that the user wrote. It is not resolved yet.
-    pub fn new(path: &str) -> Self {
-        FilePath(path.to_owned())
-    }
-
-    /// The path as text: the folder, followed by the path that the user wrote.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl AsRef<Path> for FilePath {
-    fn as_ref(&self) -> &Path {
-        Path::new(&self.0)
-    }
-}
-
-impl fmt::Display for FilePath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 /// The text before the number of random samples.
 const RANDOM: &str = "random:";
@@ -212,7 +181,6 @@ macro_rules! leaf_schema {
 }
 
 leaf_schema! {
-    FilePath: { "type": "string", "format": "path", "minLength": 1 };
     DataPath: { "type": "string", "format": "data", "minLength": 1 };
     LabelPath: { "type": "string", "format": "labels", "minLength": 1 };
     PathByTarget: { "type": "string", "format": "path-by-target", "minLength": 1 };

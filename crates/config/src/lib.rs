@@ -20,6 +20,7 @@ mod loaded;
 pub mod optimize;
 pub mod output;
 mod overrides;
+mod params;
 pub mod plugins;
 pub mod precision;
 pub mod preprocess;
@@ -33,6 +34,7 @@ pub use given::Given;
 pub use load::{load, parse};
 pub use loaded::Loaded;
 pub use overrides::Override;
+pub use params::{GivenParams, MOST_PARAMS_BYTES, Params, Says};
 pub use reference::reference_page;
 pub use strait_document::{Glob, KeyPath, codes};
 

@@ -36,6 +36,9 @@ codes! {
     RULE = "Q001";
     /// An output of the integer model is almost completely different from that of the float model. A warning.
     SANITY = "Q002";
+    /// Tensors cannot have the scale and the zero point that a file of parameters gives them, or the file names tensors that the
+    /// model does not have. A remark, if they only share the codes of others or are no codes.
+    PARAMS = "Q003";
     /// The target is not registered, or its table, kernels or options are wrong.
     TARGET = "T001";
     /// The target cannot do what the configuration asks for.

@@ -277,7 +277,7 @@ fn agree(
 }
 
 /// Reads the float model with the same settings with which the artifact's model was read.
-fn float_module(opened: &Opened, float: FloatSide<'_>) -> Result<Module, Stop> {
+pub(crate) fn float_module(opened: &Opened, float: FloatSide<'_>) -> Result<Module, Stop> {
     let read = read_model(&opened.deployment.reading, float.file)?;
     let expected = opened.artifact.manifest().sources.model;
     if float.any || read.files.digest() == expected {

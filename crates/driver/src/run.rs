@@ -129,7 +129,10 @@ pub fn on_samples(
 }
 
 /// Refuses outputs that would overwrite a file from which the samples were read.
-fn keeps_inputs<'a>(inputs: &[PathBuf], mut outputs: impl Iterator<Item = &'a Path>) -> Result<(), Diagnostics> {
+pub(crate) fn keeps_inputs<'a>(
+    inputs: &[PathBuf],
+    mut outputs: impl Iterator<Item = &'a Path>,
+) -> Result<(), Diagnostics> {
     let there: Vec<PathBuf> = inputs.iter().filter_map(|input| fs::canonicalize(input).ok()).collect();
     let lost = outputs.find(|output| {
         let output = fs::canonicalize(output);

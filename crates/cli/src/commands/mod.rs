@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod analyze;
+mod attempt;
 mod bench;
 mod calibrate;
 mod check;
@@ -12,6 +13,7 @@ mod identify;
 mod init;
 mod inspect;
 mod made;
+mod params;
 mod plugin;
 mod report;
 mod run;
@@ -40,6 +42,8 @@ pub(crate) fn run(arguments: &Arguments) -> Exit {
         Command::Compile(arguments) => compile::run(arguments),
         Command::CheckModel(arguments) => check::run(arguments),
         Command::Analyze(arguments) => analyze::run(arguments),
+        Command::Try(arguments) => attempt::run(arguments),
+        Command::Params(arguments) => params::run(&arguments.command),
         Command::Calibrate(arguments) => calibrate::run(arguments),
         Command::Run(arguments) => run::run(arguments),
         Command::Samples(arguments) => samples::run(arguments),

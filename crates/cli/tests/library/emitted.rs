@@ -152,6 +152,7 @@ fn strait_s_own_files_are_not_a_plugins_and_nothing_is_left_of_an_artifact_that_
         "Model.strait",
         "report.json",
         "quantization.json",
+        "params.toml",
         "deployment.json",
     ] {
         let what = format!("FILE_OF(\"good\", \"1\"); FILE_OF(\"{own}\", \"1\")");

@@ -1,5 +1,7 @@
 //! Types for the values of keys that are more than a number or a word.
 
+use std::{fmt, path::Path};
+
 use serde::{Deserialize, Serialize};
 use strait_document::Glob;
 
@@ -37,6 +39,36 @@ impl Range {
     }
 }
 
+/// A path. When the configuration is loaded, the path is resolved against the folder of the file that contains it, or
+/// against the current folder if the path is from the command line. It has forward slashes on every system.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct FilePath(String);
+
+impl FilePath {
+    /// Makes a path from the text that the user wrote. It is not resolved yet.
+    pub fn new(path: &str) -> Self {
+        FilePath(path.to_owned())
+    }
+
+    /// The path as text: the folder, followed by the path that the user wrote.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl AsRef<Path> for FilePath {
+    fn as_ref(&self) -> &Path {
+        Path::new(&self.0)
+    }
+}
+
+impl fmt::Display for FilePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
 /// The JSON schemas of the types in this file.
 #[cfg(feature = "schema")]
 pub(super) mod schema {
@@ -46,7 +78,7 @@ pub(super) mod schema {
     use strait_requantize::IntType;
     use strait_target::spec::{Activation, Integer};
 
-    use super::{Pattern, Range};
+    use super::{FilePath, Pattern, Range};
 
     /// The schema of a key for a type of codes: it lists the names of the types. Codes of weights and activations have
     /// up to 16 bits.
@@ -93,6 +125,7 @@ pub(super) mod schema {
     }
 
     leaf_schema! {
+        FilePath: |_| json_schema!({ "type": "string", "format": "path", "minLength": 1 });
         Pattern: |_| json_schema!({ "type": "string", "format": "glob", "minLength": 1 });
         Range: |_| json_schema!({ "type": "array", "format": "range", "items": { "type": "number", "minimum": f32::MIN, "maximum": f32::MAX }, "minItems": 2, "maxItems": 2 });
         CodesWord: |generator| types(generator, false);

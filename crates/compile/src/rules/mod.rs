@@ -31,7 +31,7 @@ pub use consistent::consistent;
 pub use error::{RuleError, RuleErrors};
 pub use folded::Layers;
 pub use keys::{KEYS, Of, RuleKey};
-pub use leaf::{Pattern, Range};
+pub use leaf::{FilePath, Pattern, Range};
 pub use names::{matches_layer, unmatched_layers};
 pub use observers::requests;
 pub use quantize::{Activations, Alignment, Between, GivenGrids, Quantize, Rule, Run, Weights};

@@ -11,7 +11,7 @@ use strait_target::spec::{Activation, Alignment as Align, Integer, Observer, Obs
 
 #[cfg(feature = "schema")]
 use super::leaf::schema::{ActivationWord, CodesWord};
-use super::leaf::{Pattern, Range};
+use super::leaf::{FilePath, Pattern, Range};
 
 /// How values are quantized, where the target leaves a choice.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -26,6 +26,10 @@ pub struct Quantize {
     pub alignment: Alignment,
     /// What to do with grids of a quantized model that the target cannot use. Default: `"keep"`.
     pub given: Option<GivenGrids>,
+    /// A file with the scale and the zero point of some tensors: the `params.toml` of an artifact, as it is or edited, or what
+    /// `strait params import` has made of another tool's file. The tensors in the file take exactly these parameters, instead of
+    /// those that the samples would give them. Rules that give a tensor a range or an observer win over the file.
+    pub params: Option<FilePath>,
     /// Exceptions for some layers. Rules are applied from top to bottom. If two rules set the same key, the later one wins.
     pub rule: Vec<Rule>,
 }

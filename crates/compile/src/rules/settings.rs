@@ -122,6 +122,7 @@ impl Resolving<'_> {
                 rules: rules.clone(),
                 ty: quantize.together(named).activations.ty.and_then(Activation::codes),
                 range: self.range(&said),
+                exact: None,
                 grid: of_activations(&said.activations),
             };
             settings.values.insert(value, own);
@@ -148,6 +149,7 @@ impl Resolving<'_> {
             let own = OperandSettings {
                 rules: rules.clone(),
                 range,
+                exact: None,
                 grid: of_activations(&quantize.together(&self.selection.of_operand(at)).activations),
             };
             settings.operands.insert(at, own);

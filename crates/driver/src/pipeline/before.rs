@@ -106,6 +106,9 @@ pub(super) fn before_targets<'a>(
     };
     let switched = ready.switches.1.map(|digest| ("switches".to_owned(), digest));
     sources.data.extend(switched);
+    let params = ready.params.as_ref();
+    let params = params.map(|params| ("params".to_owned(), sha256(params.text.as_bytes())));
+    sources.data.extend(params);
     sources
         .data
         .extend(evaluated.map(|digest| ("evaluation".to_owned(), Digest(digest))));
@@ -142,6 +145,8 @@ pub(super) fn facts(
         ("model".to_owned(), ready.model.digest()),
         ("set of calibration samples".to_owned(), ready.calibration),
     ];
+    let params = ready.params.as_ref();
+    facts.extend(params.map(|params| ("file of parameters".to_owned(), sha256(params.text.as_bytes()))));
     facts.extend(evaluated.map(|digest| ("set of evaluation samples".to_owned(), Digest(digest))));
     for spec in targets {
         let (id, table) = (&spec.id, Digest(spec.digest));

@@ -61,6 +61,7 @@ pub fn check(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Resu
             origin,
             formats: Vec::new(),
             ranges: &ranges,
+            params: ready.params.as_ref(),
             algorithms: None,
         };
         let lowered = lowered::unverified(&job, session)?;

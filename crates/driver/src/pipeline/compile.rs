@@ -126,6 +126,7 @@ fn for_target(
         origin,
         formats,
         ranges: &before.ranges,
+        params: ready.params.as_ref(),
         algorithms: loaded.config.optimize.algorithms(),
     };
     let mixed = mixed::search(&job, session)?;

@@ -1,7 +1,10 @@
 //! The inputs of the phases of the compilation for one target.
 
 use super::ready::Ready;
-use crate::{config::Loaded, session::Session};
+use crate::{
+    config::{Loaded, Params},
+    session::Session,
+};
 use std::sync::Arc;
 use strait_compile::{
     Algorithms, Resolved, Task,
@@ -30,6 +33,8 @@ pub(super) struct Job<'a> {
     pub(super) formats: Vec<Format>,
     /// For each input of integers, the range of its numbers in the calibration samples.
     pub(super) ranges: &'a Ranges,
+    /// The file that gives scale and zero point to single tensors, if there is one.
+    pub(super) params: Option<&'a Params>,
     /// The algorithms that choose codes, biases and ranges. `None` if none runs.
     pub(super) algorithms: Option<Algorithms>,
 }

@@ -22,7 +22,7 @@ use crate::{
     stop::Stop,
 };
 
-use super::{cache, denied, given, model_grids, observe::Adapter, ready::Ready, record};
+use super::{cache, denied, given, model_grids, observe::Adapter, params, ready::Ready, record};
 
 /// The integer model for one target, with remarks on the scales that the source model has.
 pub(super) struct Lowered {
@@ -47,6 +47,21 @@ pub(super) fn foresee(
 /// Compiles the model to integers for one target, and checks that the result meets the requirements of the
 /// configuration. If `is_revised`, other models will be made from the result ([`build_with`]).
 pub(super) fn lower(job: &Job<'_>, is_revised: bool, session: &Session<'_>) -> Result<Lowered, Stop> {
+    made(job, (is_revised, true), None, session)
+}
+
+/// The same as [`lower`], but the fused graph is not compared with the lowered one. Such a model is only measured, and not
+/// written. Takes over from `before`, a model of the same module and statistics, what the settings do not change.
+pub(super) fn trial(job: &Job<'_>, before: Option<&Built>, session: &Session<'_>) -> Result<Lowered, Stop> {
+    made(job, (true, false), before, session)
+}
+
+fn made(
+    job: &Job<'_>,
+    (is_revised, is_held): (bool, bool),
+    before: Option<&Built>,
+    session: &Session<'_>,
+) -> Result<Lowered, Stop> {
     let resolved = resolve(job)?;
     let samples = Adapter::shared(&job.ready.samples, session);
     let task = Task {
@@ -58,16 +73,31 @@ pub(super) fn lower(job: &Job<'_>, is_revised: bool, session: &Session<'_>) -> R
         session,
         target: job.id(),
     };
-    let mut built = strait_compile::build(&task, &steps).map_err(|error| stop(job, &resolved.settings, error))?;
+    let built = match before {
+        None => strait_compile::build(&task, &steps),
+        Some(before) => before.rebuild(&task, &steps),
+    };
+    let mut built = built.map_err(|error| stop(job, &resolved.settings, error))?;
     if job.has_nothing_measured() {
         model_grids::without_samples(job.loaded, &built.annotated)?;
     }
-    unfused(job.loaded, &built.fusion)?;
-    strait_compile::hold(&task, &mut built, &steps).map_err(|error| stop(job, &resolved.settings, error))?;
-    let mut remarks = match model_grids::has_some(&job.ready.canonical) {
-        true => model_grids::remarks(&built.annotated, &built.own_grids),
-        false => Vec::new(),
+    let mut remarks = match job.params {
+        Some(given) => params::held(
+            given,
+            &built.annotated,
+            job.target.spec(),
+            &resolved.settings,
+            &resolved.given,
+        )?,
+        None => Vec::new(),
     };
+    unfused(job.loaded, &built.fusion)?;
+    if is_held {
+        strait_compile::hold(&task, &mut built, &steps).map_err(|error| stop(job, &resolved.settings, error))?;
+    }
+    if model_grids::has_some(&job.ready.canonical) {
+        remarks.extend(model_grids::remarks(&built.annotated, &built.own_grids));
+    }
     remarks.extend(
         job.has_nothing_measured()
             .then(|| model_grids::nothing_measured(&job.ready.canonical)),
@@ -199,6 +229,9 @@ fn resolve(job: &Job<'_>) -> Result<Resolved, Stop> {
         .collect::<Result<_, _>>()?;
     if let Some(record) = &job.ready.record {
         grids.extend(record::grids(job, record, &mut settings)?);
+    }
+    if let Some(given) = job.params {
+        params::give(given, job.canonical, &mut settings, &mut grids)?;
     }
     Ok(Resolved {
         settings,

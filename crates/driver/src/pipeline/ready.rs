@@ -14,14 +14,14 @@ use strait_samples::{InputSpec, Samples};
 use strait_target::{TargetSpec, spec::Activation};
 
 use crate::{
-    config::{KeyPath, Loaded},
+    config::{KeyPath, Loaded, Params},
     diagnostic::{Diagnostic, Diagnostics, SourceText},
     failure::{self, codes},
     session::{Session, Steps},
     stop::Stop,
 };
 
-use super::{cache, inputs, model_grids, observe, outputs::Outputs, read::read, switches::switches};
+use super::{cache, inputs, model_grids, observe, outputs::Outputs, params, read::read, switches::switches};
 
 /// A record of a vendor's tool may have at most this many bytes. Larger files are not read.
 const MOST_BYTES: u64 = 64 << 20;
@@ -42,10 +42,14 @@ pub(super) struct Ready {
     pub(super) remarks: Vec<Diagnostic>,
     pub(super) rules: Rules,
     pub(super) selection: Selection,
+    /// The layers of the model before anything was rewritten in it.
+    layers: Layers,
     pub(super) specs: Vec<InputSpec>,
     pub(super) samples: Samples,
     /// The record of a vendor's tool that contains the scales, if the configuration names a record instead of samples.
     pub(super) record: Option<Arc<SourceText>>,
+    /// The file that gives scale and zero point to single tensors, if the configuration names one.
+    pub(super) params: Option<Params>,
     /// Digest of the samples, or of the record if there is one.
     pub(super) calibration: Digest,
     pub(super) requests: Requests,
@@ -68,6 +72,16 @@ impl Ready {
         let cache = loaded.config.calibration.cache.as_ref();
         let data = (&self.samples, &self.model);
         observe::statistics((module, &self.bodies), requests, data, cache, session)
+    }
+
+    /// The rules of another configuration of the same model, and what they select.
+    ///
+    /// # Errors
+    /// All errors in the rules.
+    pub(super) fn ruled(&self, loaded: &Loaded) -> Result<(Rules, Selection), Diagnostics> {
+        let rules = loaded.config.rules();
+        let selection = selected(&self.canonical, &self.layers, loaded, &rules)?;
+        Ok((rules, selection))
     }
 
     /// Applies the rewrite rules of a target to the model. Returns the rewritten model, and what the configuration's
@@ -117,6 +131,7 @@ pub(super) fn make_ready(loaded: &Loaded, session: &Session<'_>) -> Result<Ready
     let main = float.module.main;
     let bodies = float.module.lay_open(main);
     let (layers, outputs) = (Layers::of(&float.module), Outputs::of(&float.module));
+    let params = params::read(loaded)?;
     let switches = switches(loaded, &float.module)?;
     let (canonical, rewritten) = session.phase("canonicalise", None, |_| {
         Ok(strait_compile::canonicalise(float.module, &switches.0)?)
@@ -167,9 +182,11 @@ pub(super) fn make_ready(loaded: &Loaded, session: &Session<'_>) -> Result<Ready
         remarks,
         rules,
         selection,
+        layers,
         specs,
         samples,
         record,
+        params,
         calibration,
         requests,
         outputs,

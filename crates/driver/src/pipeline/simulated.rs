@@ -1,7 +1,7 @@
 //! Makes the simulation of an artifact from the configuration that it was made with.
 
 use std::borrow::Cow;
-use strait_container::{Digest, Manifest};
+use strait_container::{Digest, Manifest, sha256};
 
 use strait_core::Module;
 use strait_lower::Parameters;
@@ -58,6 +58,10 @@ pub(crate) fn simulated(
     if data.get("switches") != ready.switches.1.as_ref() {
         return Err(other(loaded, &["rewrite", "switch_file"], "its switch file was another").into());
     }
+    let params = ready.params.as_ref();
+    if data.get("params") != params.map(|params| sha256(params.text.as_bytes())).as_ref() {
+        return Err(other(loaded, &["quantize", "params"], "its file of parameters was another").into());
+    }
     if data.get(cache::SOURCE) != cache::digest(loaded, id)?.as_ref() {
         let why = "the artifact with the grids of its caches was another";
         return Err(other(loaded, &["output", "target", id], why).into());
@@ -75,6 +79,7 @@ pub(crate) fn simulated(
         origin,
         formats: Vec::new(),
         ranges: &Ranges::default(),
+        params: ready.params.as_ref(),
         algorithms: loaded.config.optimize.algorithms(),
     };
     let mixed = mixed::search(&job, session)?;

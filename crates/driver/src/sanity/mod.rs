@@ -155,6 +155,19 @@ impl<'a> Reference<'a> {
         self.outputs.len()
     }
 
+    /// Compares the outputs of another integer model with those of the float model.
+    ///
+    /// # Errors
+    /// If a run fails, or the user interrupts.
+    pub(crate) fn compared(
+        &self,
+        integer: &Side,
+        phase: &str,
+        session: &Session<'_>,
+    ) -> Result<Vec<SanityOutput>, Stop> {
+        self.judged(&ran(integer, self.samples, self.outputs.len(), session, phase)?)
+    }
+
     /// The smallest SNR of the outputs of another integer model, in dB.
     ///
     /// # Errors

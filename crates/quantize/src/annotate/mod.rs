@@ -31,7 +31,8 @@ pub use fixpoint::{Fixpoint, annotate, denied, place, refuse};
 pub use model_grids::{ModelGrids, take_model_grids};
 pub use placing::{refused_by_code, widen};
 pub use settings::{
-    AnnotateError, Annotation, Constraints, Defaults, Given, GridSettings, LayerSettings, NodeConstraints, NodeTypes,
-    OnCodes, OperandSettings, RangeFrom, Run, Settings, Unfit, ValueConstraints, ValueSettings, WeightSettings,
+    AnnotateError, Annotation, Constraints, Defaults, Exact, Given, GridSettings, LayerSettings, NodeConstraints,
+    NodeTypes, OnCodes, OperandSettings, RangeFrom, Run, Settings, Unfit, ValueConstraints, ValueSettings,
+    WeightSettings,
 };
 pub use state::{Coarser, Overlapped, Raised};

@@ -81,6 +81,7 @@ pub fn analyze(
         origin,
         formats: Vec::new(),
         ranges: &before.ranges,
+        params: ready.params.as_ref(),
         algorithms: loaded.config.optimize.algorithms(),
     };
     let mixed = mixed::search(&job, session)?;
@@ -147,7 +148,10 @@ pub fn analyze(
 }
 
 /// The only target of the configuration.
-fn only(loaded: &Loaded, mut targets: Vec<(Arc<dyn Target>, Origin)>) -> Result<(Arc<dyn Target>, Origin), Stop> {
+pub(super) fn only(
+    loaded: &Loaded,
+    mut targets: Vec<(Arc<dyn Target>, Origin)>,
+) -> Result<(Arc<dyn Target>, Origin), Stop> {
     match (targets.pop(), targets.is_empty()) {
         (Some(target), true) => Ok(target),
         (last, _) => {

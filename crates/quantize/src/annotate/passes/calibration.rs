@@ -9,15 +9,16 @@
 //!   several values, a rule for one of these parts, or for a value from which the part is moved or clipped, applies
 //!   only to this part. The grid also covers the other parts. A given grid stays. If a rule sets a range for a value
 //!   whose grid is given, the node that makes the value is refused. If a group has no range, the node of its root is
-//!   refused too.
+//!   refused too. If a file of parameters gives scale and zero point for the root, or else for another member of the
+//!   group that is no part, the group takes exactly these, unless a rule sets a range for the group.
 
 use crate::annotate::analyses::Role;
-use crate::annotate::settings::{AnnotateError, RangeFrom};
+use crate::annotate::settings::{AnnotateError, Exact, RangeFrom};
 use crate::annotate::state::refuse;
 use crate::annotate::state::{Bound, Draft, PassContext, coarser, most_doublings};
 use crate::observers::{GridKind, grid};
 use std::collections::{BTreeMap, BTreeSet};
-use strait_core::{ConfigId, Failure, Grid, Move, NodeId, Origin, Port, QuantConfig, Reason, ValueId};
+use strait_core::{ConfigId, Failure, Grid, Move, NodeId, Origin, Port, QuantConfig, QuantParams, Reason, ValueId};
 use strait_target::spec::Recipe;
 
 /// A config that was made in this run, the root of its group, and the value, role and node that the config belongs to.
@@ -57,13 +58,15 @@ pub(crate) fn run(context: &PassContext<'_>, draft: &mut Draft) -> Result<(), An
         }
         let doublings = groups.doublings.get(&root).copied().unwrap_or(0);
         let doublings = doublings.min(most_doublings(is_zero));
-        match hull.and_then(|range| Ok(coarser(grid(kind, range)?, doublings))) {
-            Ok(params) => {
-                let origin = match () {
-                    _ if doublings > 0 => Origin::Coarsened,
-                    _ if by_rule => Origin::Rule,
-                    _ => Origin::Observed,
-                };
+        let exact = groups.exact(context, draft, root, bound.value);
+        let origin = match () {
+            _ if doublings > 0 => Origin::Coarsened,
+            _ if by_rule => Origin::Rule,
+            _ => Origin::Observed,
+        };
+        let made = || hull.and_then(|range| Ok((coarser(grid(kind, range)?, doublings), origin)));
+        match exact.map_or_else(made, |params| Ok((params, Origin::Given))) {
+            Ok((params, origin)) => {
                 draft.transition(root, Move::Activate(Grid::new(params, origin)))?;
             }
             Err(Failure::Reason(reason)) => {
@@ -97,6 +100,10 @@ struct Groups<'a> {
     /// Values that the grid of a group has to cover besides the value of the group's root.
     covered: BTreeMap<ConfigId, Vec<ValueId>>,
     doublings: BTreeMap<ConfigId, u32>,
+    /// For each group, scale and zero point that a file of parameters gives to one of its members. The root comes first.
+    exact: BTreeMap<ConfigId, &'a Exact>,
+    /// The groups for which a rule sets a range.
+    ruled: BTreeSet<ConfigId>,
 }
 
 impl<'a> Groups<'a> {
@@ -115,6 +122,24 @@ impl<'a> Groups<'a> {
                     groups.spokesman.insert(root, (bound.value, from));
                 }
             }
+            if of_operand.is_some() || context.how.has_ruled_range(bound.value) {
+                groups.ruled.insert(root);
+            }
+            let is_part = root != id && parts.contains_key(&(root, bound.value));
+            let at = draft.table.config(id).map(|config| config.port);
+            if let Some(exact) = at
+                .and_then(|port| context.how.exact(bound.node, port, bound.value))
+                .filter(|_| !is_part)
+            {
+                match root == id {
+                    true => groups.exact.insert(root, exact),
+                    false => groups
+                        .exact
+                        .get(&root)
+                        .copied()
+                        .or_else(|| groups.exact.insert(root, exact)),
+                };
+            }
             if bound.covered {
                 groups.covered.entry(root).or_default().push(bound.value);
             }
@@ -126,6 +151,15 @@ impl<'a> Groups<'a> {
             }
         }
         groups
+    }
+
+    /// Scale and zero point for a group, if a file of parameters gives them and no rule sets a range. What the scheme of
+    /// the group does not allow is not taken; whoever reads the file says so.
+    fn exact(&self, context: &PassContext<'_>, draft: &Draft, root: ConfigId, value: ValueId) -> Option<QuantParams> {
+        let exact = self.exact.get(&root).filter(|_| !self.ruled.contains(&root))?;
+        exact
+            .on(draft.scheme(root)?, &context.graph.value(value)?.ty.shape)
+            .ok()
     }
 
     /// Returns the range that the grid of a group has to cover. Also returns true if this range, or a part of it, comes

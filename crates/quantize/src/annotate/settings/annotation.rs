@@ -1,7 +1,7 @@
 //! The inputs of annotation besides the graph: table, statistics, settings and constraints. The functions here combine
 //! settings and constraints.
 
-use super::{Constraints, Given, NodeTypes, RangeFrom, Settings};
+use super::{Constraints, Exact, Given, NodeTypes, RangeFrom, Settings};
 use crate::statistics::Observation;
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -77,6 +77,22 @@ impl<'a> Annotation<'a> {
     pub(crate) fn range(&self, value: ValueId) -> Option<&'a RangeFrom> {
         let own = self.settings.values.get(&value).and_then(|own| own.range.as_ref());
         own.or_else(|| self.constraints.values.get(&value)?.range.as_ref())
+    }
+
+    /// The scale and the zero point that a file of parameters gives to an operand, or else to its value.
+    pub(crate) fn exact(&self, id: NodeId, port: Port, value: ValueId) -> Option<&'a Exact> {
+        let of_operand = match port {
+            Port::Operand(index) => self.settings.operands.get(&(id, index)),
+            Port::Result(_) | Port::Input(_) | Port::Output(_) => None,
+        };
+        let of_operand = of_operand.and_then(|own| own.exact.as_deref());
+        of_operand.or_else(|| self.settings.values.get(&value)?.exact.as_deref())
+    }
+
+    /// True if a rule of the configuration says where the range of a value comes from.
+    pub(crate) fn has_ruled_range(&self, value: ValueId) -> bool {
+        let own = self.settings.values.get(&value);
+        own.is_some_and(|own| own.range.is_some() && !own.rules.is_empty())
     }
 
     /// Where the range of an operand comes from, if it is not the range of its value.

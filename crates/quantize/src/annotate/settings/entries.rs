@@ -1,8 +1,10 @@
 //! Settings of one layer, value or operand. Where a setting is not made, the default applies.
 
+use super::Exact;
 use crate::observers::ObserverChoice;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use strait_target::spec::{Activation, Alignment, Integer, Observer, WeightPer};
 
 /// The settings of one layer.
@@ -53,6 +55,9 @@ pub struct ValueSettings {
     pub ty: Option<Integer>,
     /// Where the range of the value comes from.
     pub range: Option<RangeFrom>,
+    /// Scale and zero point, if a file of parameters gives them. Statistics do not change them, and a range that a rule
+    /// gives wins over them.
+    pub exact: Option<Arc<Exact>>,
     /// The kind of grid for the value.
     pub grid: GridSettings,
 }
@@ -65,6 +70,8 @@ pub struct OperandSettings {
     pub rules: Vec<usize>,
     /// Where the range of the operand comes from.
     pub range: Option<RangeFrom>,
+    /// Scale and zero point, if a file of parameters gives them for this operand and not for its value.
+    pub exact: Option<Arc<Exact>>,
     /// The kind of grid for the operand. If the operands and results of the node share a grid, this setting applies to
     /// all of them.
     pub grid: GridSettings,
