@@ -6,6 +6,7 @@ use super::scope::{FoundJoin, Join, Joins, Scope};
 use crate::float::gemm;
 use crate::prelude::*;
 use crate::site::Slot;
+use smallvec::smallvec;
 use strait_core::{NodeId, Op, Parts, op};
 use strait_kernels::float::{CodedMatrix, HalfBytes};
 
@@ -47,7 +48,7 @@ pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> FoundJoin {
     let join = Join {
         node: product,
         inputs,
-        output,
+        outputs: smallvec![output],
         step,
         last: None,
     };
