@@ -105,7 +105,7 @@ impl FloatChain {
                 ));
             }
         }
-        let ChainResults { mut reals, codes } = results;
+        let ChainResults { reals, codes } = results;
         if let Some(reals) = &reals {
             expect_len("the real numbers", reals.len(), Some(count))?;
         }
@@ -121,7 +121,7 @@ impl FloatChain {
         let mut none = [];
         let (codes, narrowing) = codes.unzip();
         let codes = Shared::new(codes.unwrap_or(&mut none));
-        let reals = reals.as_deref_mut().map(Shared::new);
+        let reals = reals.map(Shared::new);
         array.for_each_tile(LONG_PIECE, &codes, |start, place| {
             cx.run_on_vectors(ChainJob {
                 chain: self,
