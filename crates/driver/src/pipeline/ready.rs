@@ -16,6 +16,7 @@ use strait_target::{TargetSpec, spec::Activation};
 use crate::{
     config::{KeyPath, Loaded},
     diagnostic::{Diagnostic, Diagnostics, SourceText},
+    evaluation::Tail,
     failure::{self, codes},
     session::{Session, Steps},
     stop::Stop,
@@ -51,6 +52,8 @@ pub(super) struct Ready {
     pub(super) requests: Requests,
     /// How many outputs each convolution of the model has, before rules rewrite it.
     pub(super) outputs: Outputs,
+    /// What lies behind the outputs at which the model is cut.
+    pub(super) tail: Option<Tail>,
 }
 
 impl Ready {
@@ -114,6 +117,7 @@ pub(super) fn make_ready(loaded: &Loaded, session: &Session<'_>) -> Result<Ready
         .chain(failure::dropped(&float.assumed.dropped))
         .collect();
     remarks.iter().for_each(|remark| session.remark(remark));
+    let tail = float.tail.take();
     let main = float.module.main;
     let bodies = float.module.lay_open(main);
     let (layers, outputs) = (Layers::of(&float.module), Outputs::of(&float.module));
@@ -173,6 +177,7 @@ pub(super) fn make_ready(loaded: &Loaded, session: &Session<'_>) -> Result<Ready
         calibration,
         requests,
         outputs,
+        tail,
     })
 }
 
