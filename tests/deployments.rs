@@ -23,5 +23,6 @@ mod record;
 mod report;
 #[path = "sanity/main.rs"]
 mod sanity;
+mod tails;
 mod tflite_files;
 mod tflite_models;

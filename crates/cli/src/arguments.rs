@@ -392,6 +392,7 @@ fn digest(text: &str) -> Result<Digest, &'static str> {
 #[command(after_help = "\
 Examples:
   strait inspect model.onnx
+  strait inspect model.onnx --cuts
   strait inspect build/sima --graph text --match '/layer1/**'
   strait inspect build/sima --fusions
   strait inspect build/sima --quant --match '/layer1/**'
@@ -409,6 +410,10 @@ pub(crate) struct Inspect {
     /// Show type, state, scale and zero point of each operand and each result, and where they come from
     #[arg(long, conflicts_with_all = ["graph", "fusions"])]
     pub(crate) quant: bool,
+    /// Propose where to cut a model whose end does not quantize well, such as a detector: prints the lines for the
+    /// configuration
+    #[arg(long, conflicts_with_all = ["graph", "fusions", "quant", "pattern"])]
+    pub(crate) cuts: bool,
     /// Only layers whose names in the source model match this pattern
     #[arg(long = "match", value_name = "PATTERN")]
     pub(crate) pattern: Option<String>,
