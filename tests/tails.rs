@@ -168,6 +168,22 @@ fn the_tail_is_a_file_and_part_of_runs_and_metrics() {
 }
 
 #[test]
+fn a_model_that_ends_at_its_cut_has_no_tail_and_says_so() {
+    let bench = Bench::new(&detector());
+    let compiled = bench
+        .compile("end", "outputs = [\"all_out\"]\ntail = \"onnx\"")
+        .unwrap();
+    assert!(!compiled.folder.join("tail.onnx").exists());
+    let remarks: Vec<&str> = (compiled.report.remarks.iter())
+        .map(|remark| remark.text.as_str())
+        .collect();
+    assert!(
+        remarks.iter().any(|text| text.contains("nothing lies behind")),
+        "{remarks:?}"
+    );
+}
+
+#[test]
 fn a_tail_that_reads_more_than_outputs_is_refused_with_what_to_add() {
     let bench = Bench::new(&detector());
     let told = bench

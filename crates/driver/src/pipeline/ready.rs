@@ -14,7 +14,7 @@ use strait_samples::{InputSpec, Samples};
 use strait_target::{TargetSpec, spec::Activation};
 
 use crate::{
-    config::{KeyPath, Loaded},
+    config::{KeyPath, Loaded, types},
     diagnostic::{Diagnostic, Diagnostics, SourceText},
     evaluation::Tail,
     failure::{self, codes},
@@ -112,12 +112,18 @@ pub(super) fn make_ready(loaded: &Loaded, session: &Session<'_>) -> Result<Ready
         return Err(loaded.error(codes::OUTPUT, &path, message, "").into());
     }
     let mut float = session.phase("read", None, |_| read(loaded))?;
+    let tail = float.tail.take();
+    let asked = loaded.config.model.tail == types::Tail::Onnx;
+    let no_tail = (asked && tail.is_none()).then(|| {
+        let text = "nothing lies behind `model.outputs`, so that the artifact has no tail.onnx";
+        Diagnostic::remark(codes::CUT, text)
+    });
     let remarks: Vec<Diagnostic> = (failure::batch(&float.assumed.batch).into_iter())
         .chain(failure::other_shapes(&float.assumed.misstated))
         .chain(failure::dropped(&float.assumed.dropped))
+        .chain(no_tail)
         .collect();
     remarks.iter().for_each(|remark| session.remark(remark));
-    let tail = float.tail.take();
     let main = float.module.main;
     let bodies = float.module.lay_open(main);
     let (layers, outputs) = (Layers::of(&float.module), Outputs::of(&float.module));
