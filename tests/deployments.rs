@@ -6,6 +6,7 @@ mod frozen;
 mod acme;
 mod amct;
 mod analysis;
+mod device_inputs;
 #[path = "end_to_end/main.rs"]
 mod end_to_end;
 mod images;
@@ -23,5 +24,6 @@ mod record;
 mod report;
 #[path = "sanity/main.rs"]
 mod sanity;
+mod tails;
 mod tflite_files;
 mod tflite_models;

@@ -1,7 +1,7 @@
 //! Cases for the keys of a deployment's configuration.
 
 use super::Effect::{self, Bits, Error, Files, Placement, Report};
-use super::{calibration, compiled, differences, evaluation, images, optimize, repository, unmatched};
+use super::{calibration, compiled, differences, evaluation, images, inputs, optimize, repository, unmatched};
 use std::collections::BTreeMap;
 use strait_builtin as _;
 use strait_document::Document as _;
@@ -64,7 +64,6 @@ const CASES: &[Case] = &[
     case("model.inputs", Error, &["model.inputs=['/nothing']"]),
     case("model.outputs", Bits, &["model.outputs=['/pool/MaxPool']"]),
     case("model.hybrid", Error, &["model.hybrid='float'"]),
-    case("input.NAME.range", Bits, &["input.image.range=[0, 3]"]),
     case(
         "input.NAME.preprocess.stored.layout",
         Error,
@@ -531,6 +530,7 @@ fn every_key_of_a_configuration_takes_effect_or_is_refused() {
             .chain(calibration::CASES)
             .chain(evaluation::CASES)
             .chain(images::cases())
+            .chain(inputs::CASES)
             .chain(optimize::CASES)
     };
     let of_libraries = OF_LIBRARIES.iter().copied();

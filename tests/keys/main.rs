@@ -7,6 +7,7 @@ mod configuration;
 mod dialect;
 mod evaluation;
 mod images;
+mod inputs;
 mod optimize;
 mod table;
 

@@ -19,6 +19,8 @@ packages of small networks likewise, of the ops that the model in the repository
 
 Layers that LiteRT and ONNX Runtime ran are recorded: `strait identify` finds their arithmetic, and the kit replays them.
 
+What lies behind a cut runs in ONNX Runtime to the outputs of `strait run`.
+
 The metrics of `[evaluation]` are held against NumPy's formulas, intervals included.
 
 With the real models: our metrics of the float models, and those of `strait`, against the stored figures, which another
@@ -44,6 +46,7 @@ import saturation
 import score
 import sima_package
 import sima_package_ops
+import tails
 from models import MODELS
 
 FLOAT_TOP1 = 98.75  # as models/digits/README.md says
@@ -90,6 +93,8 @@ def main():
     for good, text in recorded.compared(arguments.strait, arguments.work / "recorded"):
         report.expect(good, text)
     for good, text in evaluation.compared(arguments.strait, arguments.work / "evaluation"):
+        report.expect(good, text)
+    for good, text in tails.compared(arguments.strait, arguments.work / "tails"):
         report.expect(good, text)
     if arguments.shared:
         real = (arguments.strait, arguments.repository, arguments.data, arguments.shared, arguments.work / "real")

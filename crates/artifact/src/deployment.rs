@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use strait_compile::EmbeddedInput;
 use strait_target::Options;
 
 /// Name of the file in an artifact.
@@ -25,6 +26,9 @@ pub struct Deployment<P> {
     pub inputs: Vec<DeployedInput<P>>,
     /// The options that the target was given.
     pub options: Options,
+    /// The file of the float model that runs behind the integer model and reads its outputs. Absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tail: Option<String>,
 }
 
 /// An input of the model.
@@ -35,15 +39,39 @@ pub struct DeployedInput<P> {
     pub name: String,
     /// How stored samples are converted to the input.
     pub preprocess: P,
+    /// The meaning of the input's axes, one letter for each. Absent if the configuration does not state it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout: Option<String>,
+    /// The order of the three colour channels. Absent if the configuration does not state it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub color: Option<String>,
+    /// What the device hands over, if it is not the input itself: the steps in between are the device's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<DeviceForm>,
     /// For an input of integers or truth values: the smallest and the largest number in the calibration samples.
     /// Verification draws its random inputs from this range.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<[i64; 2]>,
 }
 
+/// What a device hands over.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeviceForm {
+    /// The type of the numbers.
+    #[serde(rename = "type")]
+    pub elem: String,
+    /// The meaning of the axes, one letter for each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout: Option<String>,
+    /// The order of the three colour channels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub color: Option<String>,
+}
+
 /// Which part of a model is compiled, and with which sizes. These settings can also be applied to another file of the
 /// same model.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelReading {
     /// Sizes of symbolic dimensions, by name.
@@ -55,4 +83,7 @@ pub struct ModelReading {
     /// True if layers with quantized weights and float activations (weight-only quantization) run in float.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hybrid_as_float: bool,
+    /// The inputs in front of which there are steps of the preprocessing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub embedded: Vec<EmbeddedInput>,
 }

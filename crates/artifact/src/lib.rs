@@ -10,10 +10,11 @@ mod deployment;
 mod error;
 pub mod inspect;
 mod opened;
+mod ports;
 mod verify;
 mod write;
 
-pub use deployment::{DEPLOYMENT_FILE, DEPLOYMENT_SCHEMA, DeployedInput, Deployment, ModelReading};
+pub use deployment::{DEPLOYMENT_FILE, DEPLOYMENT_SCHEMA, DeployedInput, Deployment, DeviceForm, ModelReading};
 pub use error::Error;
 pub use opened::{Computed, Opened};
 pub use verify::{FusionLine, RunSamples, Runs, Subject, Unsound, Verification, verify_built, verify_files};

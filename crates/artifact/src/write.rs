@@ -12,7 +12,7 @@ use strait_execute::{ExecuteError, both};
 use strait_report::{REPORT_FILE, Report};
 use strait_target::{Origin, TargetSpec, spec::Base};
 
-use crate::{DEPLOYMENT_FILE, Deployment};
+use crate::{DEPLOYMENT_FILE, Deployment, ports::ports};
 
 /// The data for those files that every artifact has.
 #[derive(Clone, Copy, Debug)]
@@ -71,6 +71,7 @@ pub fn write<P: Serialize + Sync, T, E: From<ArtifactError> + From<ExecuteError>
     let own = || Ok(parts.add(names, &writer)?);
     let ((), others) = both(threads, own, || others(&writer))?;
     let manifest = writer.commit(Provenance {
+        ports: ports(&parts.built.module, parts.deployment),
         sources,
         target: TargetVersion {
             id: target.id.to_string(),

@@ -411,6 +411,7 @@ fn digest(text: &str) -> Result<Digest, &'static str> {
 #[command(after_help = "\
 Examples:
   strait inspect model.onnx
+  strait inspect model.onnx --cuts
   strait inspect build/sima --graph text --match '/layer1/**'
   strait inspect build/sima --fusions
   strait inspect build/sima --quant --match '/layer1/**'
@@ -432,6 +433,10 @@ pub(crate) struct Inspect {
     /// Set a key of the configuration that says how the model is read, with a TOML value; may be given several times
     #[arg(long, value_name = "KEY=VALUE", conflicts_with_all = ["fusions", "quant"])]
     pub(crate) set: Vec<String>,
+    /// Propose where to cut a model whose end does not quantize well, such as a detector: prints the lines for the
+    /// configuration
+    #[arg(long, conflicts_with_all = ["graph", "fusions", "quant", "pattern"])]
+    pub(crate) cuts: bool,
     /// Only layers whose names in the source model match this pattern
     #[arg(long = "match", value_name = "PATTERN")]
     pub(crate) pattern: Option<String>,

@@ -12,6 +12,7 @@
 mod blame;
 mod built;
 mod compile;
+mod device;
 mod error;
 mod foresee;
 mod fuse;
@@ -37,6 +38,7 @@ mod watch;
 
 pub use built::{Anew, Built, Revision, Simulated};
 pub use compile::{build, compile, hold, verify};
+pub use device::{DeviceError, EmbeddedInput, embed};
 pub use error::{CompileError, Denied, LayerError};
 pub use foresee::foresee;
 pub use loops::{OwnLoops, TargetLoops};

@@ -10,7 +10,7 @@ use strait_quantize::{
     statistics::Coverage,
 };
 
-use crate::{CompileError, Watch, rules::Layers};
+use crate::{CompileError, Watch, device::take_bytes, rules::Layers};
 
 /// A model in canonical form, which is the same for every target.
 #[derive(Clone, Debug)]
@@ -59,6 +59,7 @@ impl Model {
 /// # Errors
 /// The model contains something that cannot be compiled, or the compiler has a defect.
 pub fn canonicalise(mut module: Module, switches: &Switches) -> Result<(Module, Rewritten), CompileError> {
+    take_bytes(&mut module).map_err(CompileError::defect)?;
     let (rules, main) = (strait_rewrite::canonical(), module.main);
     let rewritten = rules.switched(switches).run(&mut module, main)?;
     check_invariants(&module, "canonicalise")?;

@@ -4,10 +4,10 @@ use strait_compile::rules::consistent;
 use strait_document::{Diagnostic, Diagnostics, nearest};
 
 use super::{
-    KeyPath, Loaded, codes, goals,
+    KeyPath, Loaded, codes, device, goals,
     overrides::OUT,
     preprocess,
-    types::{Accept, Better, Drop, Evaluation, Metric, MetricTable, Preprocess},
+    types::{Accept, Better, Drop, Evaluation, Input, Metric, MetricTable, Preprocess, Tail},
 };
 
 /// Checks combinations of keys.
@@ -21,6 +21,7 @@ pub(super) fn check(loaded: &Loaded) -> Result<(), Diagnostics> {
     };
     checker.preprocessing();
     checker.record();
+    checker.tail();
     checker.rules();
     checker.fusion();
     checker.evaluation();
@@ -45,9 +46,12 @@ impl Checker<'_> {
         let config = &self.loaded.config;
         self.plan(&config.preprocess, &KeyPath::of(&["preprocess"]));
         for (name, input) in &config.input {
-            if let Some(preprocess) = &input.preprocess {
-                self.plan(preprocess, &KeyPath::of(&["input", name, "preprocess"]));
+            let steps = input.preprocess.as_ref().unwrap_or(&config.preprocess);
+            if input.preprocess.is_some() {
+                let steps = device::with_stored(input, steps);
+                self.plan(&steps, &KeyPath::of(&["input", name, "preprocess"]));
             }
+            self.device(name, input, steps);
         }
     }
 
@@ -60,6 +64,35 @@ impl Checker<'_> {
                     .error(codes::PREPROCESS, &path, message, error.message)
                     .help(error.help),
             );
+        }
+    }
+
+    /// Checks which steps of an input become part of the model.
+    fn device(&mut self, name: &str, input: &Input, steps: &Preprocess) {
+        let table = KeyPath::of(&["input", name]);
+        match device::on_device(name, input, steps) {
+            Err(refused) => self.conflict(&table.key(refused.key), refused.message, refused.help),
+            Ok(found) => {
+                // The steps that are left, with those that bring the samples into the form of the device.
+                let left = found.map_or_else(|| self.loaded.config.preprocess_of(name), |found| found.preprocess);
+                let is_possible = preprocess::plan(&device::with_stored(input, steps)).is_ok();
+                if let Some(error) = preprocess::plan(&left).err().filter(|_| is_possible) {
+                    let message = format!(
+                        "the samples cannot become what the device hands over: {}",
+                        error.message
+                    );
+                    let key = if input.device.is_some() { "device" } else { "layout" };
+                    self.conflict(&table.key(key), message, error.help);
+                }
+            }
+        }
+    }
+
+    fn tail(&mut self) {
+        let model = &self.loaded.config.model;
+        if model.tail == Tail::Onnx && model.outputs.is_empty() {
+            let help = "name in `model.outputs` where the model is cut (`strait inspect MODEL --cuts` proposes it), or leave `tail` out";
+            self.conflict(&KeyPath::of(&["model", "tail"]), "the model is not cut", help);
         }
     }
 

@@ -101,6 +101,11 @@ impl Sha256 {
 pub struct Layout(String);
 
 impl Layout {
+    /// The layout with these letters.
+    pub(super) fn new(letters: &str) -> Layout {
+        Layout(letters.to_owned())
+    }
+
     /// The letters of the axes.
     pub fn as_str(&self) -> &str {
         &self.0

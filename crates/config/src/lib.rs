@@ -8,6 +8,7 @@
 
 mod consistency;
 pub mod data;
+pub mod device;
 pub mod effective;
 pub mod evaluation;
 pub mod gate;

@@ -23,6 +23,7 @@ pub use super::output::{Cache, CacheType, FileLayout, FileType, Output, OutputOf
 pub use super::plugins::{Pin, PinnedFile, Plugin, TableFile, Trust, Unpinned};
 pub use super::{
     data::{Data, NotANumber, Unreadable},
+    device::{Device, DeviceType, Embed},
     gate::{FusionGate, Gate, SanityGate},
     images::{Crop, Decode, Gray, Letterbox, Orientation, Resize},
     optimize::{Optimize, Preset},
@@ -136,9 +137,24 @@ pub struct Model {
     /// Tensors or layers at which the compiled graph ends. If the list is empty, the graph ends at the outputs of the model.
     #[serde(default)]
     pub outputs: Vec<Pattern>,
+    /// What becomes of the part of the model that lies behind `outputs`.
+    #[serde(default)]
+    pub tail: Tail,
     /// What to do with TFLite layers that have quantized weights and float activations. TFLite quantizes these activations
     /// dynamically, anew in each run.
     pub hybrid: Option<Hybrid>,
+}
+
+/// What becomes of the part of a model that lies behind its cut.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Tail {
+    /// It is left out.
+    #[default]
+    Drop,
+    /// The artifact has it as a float model, `tail.onnx`. `strait run` and `strait eval` run it behind the integer model, and
+    /// metrics are those of the whole model.
+    Onnx,
 }
 
 /// How to compile TFLite layers that have quantized weights and float activations.
@@ -158,6 +174,14 @@ pub struct Input {
     pub range: Option<Range>,
     /// Replaces `[preprocess]` for this input.
     pub preprocess: Option<Preprocess>,
+    /// The meaning of the axes of the model's input, one letter for each, with `N` first, such as `"NCHW"`. If the steps of the
+    /// preprocessing leave the axes in another order, they are put into this one.
+    pub layout: Option<Layout>,
+    /// What the device hands over at run time. The files `manifest.json` and `deployment.json` state it.
+    pub device: Option<Device>,
+    /// Which steps of the preprocessing become part of the artifact.
+    #[serde(default)]
+    pub embed: Embed,
 }
 
 /// How stored samples are converted to inputs of the model.
@@ -238,6 +262,16 @@ pub enum ColorOrder {
     /// Blue first.
     #[serde(rename = "BGR")]
     Bgr,
+}
+
+impl ColorOrder {
+    /// The letters of the channels, in their order.
+    pub fn letters(self) -> &'static str {
+        match self {
+            ColorOrder::Rgb => "RGB",
+            ColorOrder::Bgr => "BGR",
+        }
+    }
 }
 
 /// The chips to compile for.

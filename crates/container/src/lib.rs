@@ -30,6 +30,7 @@ pub mod model;
 mod model_files;
 mod params;
 mod path;
+mod ports;
 mod quantization;
 mod staging;
 mod unfinished;
@@ -46,6 +47,7 @@ pub use manifest::{ExtendedTable, FileEntry, Manifest, Provenance, Sources, Targ
 pub use model::Model;
 pub use model_files::{ModelChanged, ModelFiles};
 pub use params::{PARAMS_FILE, PARAMS_SCHEMA, PROPAGATED, Params, TensorParams};
+pub use ports::{PortCodes, PortEntry, Ports};
 pub use quantization::{ConfigReport, QUANTIZATION_FILE, Quantization, QuantizedLayer, SchemeReport};
 pub use strait_file_names::NameError;
 pub use strait_requantize::certificate::Digest;

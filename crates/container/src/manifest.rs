@@ -4,6 +4,7 @@
 //! same bytes. So every changed bit of an artifact is noticed.
 
 use crate::digest::sha256;
+use crate::ports::Ports;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,7 +15,7 @@ use strait_requantize::certificate::Digest;
 pub(crate) const FORMAT: &str = "strait-artifact";
 
 /// The version of the manifest's keys.
-pub(crate) const SCHEMA: u64 = 3;
+pub(crate) const SCHEMA: u64 = 4;
 
 /// Maximum length of a manifest in bytes. A longer manifest is refused.
 pub(crate) const MAX_BYTES: u64 = 1 << 24;
@@ -31,7 +32,7 @@ const DIGEST_LINE: std::ops::Range<usize> = 2..82;
 
 /// Contents of `manifest.json`, with keys in alphabetical order. A manifest contains no time and no host name, so the
 /// same input gives the same manifest.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
     /// Digest of the manifest. This is the first field, so that its line has a fixed place and can be cut out of the
@@ -40,6 +41,8 @@ pub struct Manifest {
     /// Every file of the artifact except the manifest itself, by its path with `/`.
     pub files: BTreeMap<String, FileEntry>,
     format: String,
+    /// What the model takes and gives.
+    pub ports: Ports,
     schema: u64,
     /// Digests of what the artifact was made from.
     pub sources: Sources,
@@ -167,8 +170,10 @@ pub struct ToolVersion {
 }
 
 /// Where an artifact comes from: everything in the manifest that is not about its files.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Provenance {
+    /// What the model takes and gives.
+    pub ports: Ports,
     /// Digests of what the artifact was made from.
     pub sources: Sources,
     /// The target that the artifact is compiled for.
@@ -202,6 +207,7 @@ impl Manifest {
             digest: sha256(b""),
             files,
             format: FORMAT.into(),
+            ports: provenance.ports,
             schema: SCHEMA,
             sources: provenance.sources,
             target: provenance.target,
@@ -280,6 +286,7 @@ mod tests {
     fn provenance() -> Provenance {
         let digest = sha256(b"");
         Provenance {
+            ports: Ports::default(),
             sources: Sources {
                 config: digest,
                 data: BTreeMap::new(),

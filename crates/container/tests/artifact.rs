@@ -42,7 +42,9 @@ fn the_manifest_has_sorted_keys_and_the_same_bytes_every_time() {
     let keys: Vec<_> = sorted.as_object().unwrap().keys().collect();
     assert_eq!(
         keys,
-        ["digest", "files", "format", "schema", "sources", "target", "tool"]
+        [
+            "digest", "files", "format", "ports", "schema", "sources", "target", "tool"
+        ]
     );
 }
 
@@ -179,12 +181,12 @@ fn an_empty_folder_and_an_artifact_of_a_later_schema_are_replaced() {
     let manifest = fs::read_to_string(out.join("manifest.json")).unwrap();
     fs::write(
         out.join("manifest.json"),
-        manifest.replace("\"schema\": 3", "\"schema\": 7"),
+        manifest.replace("\"schema\": 4", "\"schema\": 7"),
     )
     .unwrap();
     let error = Artifact::open(&out).unwrap_err();
     assert!(
-        matches!(error, ArtifactError::Schema { found: 7, known: 3, .. }),
+        matches!(error, ArtifactError::Schema { found: 7, known: 4, .. }),
         "{error}"
     );
     write(&out, "second");

@@ -17,7 +17,7 @@ use strait_target::Registry;
 use crate::{
     config::types::Preprocess,
     diagnostic::{Diagnostic, Diagnostics},
-    evaluation::Side,
+    evaluation::{Side, Tail},
     failure::{self, codes},
     pipeline::inputs as of_graph,
     plugins,
@@ -123,6 +123,19 @@ pub fn plan(opened: &Opened, session: &Session<'_>, join: bool) -> Result<Side, 
         join,
     };
     Side::new(opened.whole(), &options, session)
+}
+
+/// What runs behind the integer model; `None` if there is no such tail.
+///
+/// # Errors
+/// If the tail's file is not one that Strait has written.
+pub(crate) fn tail(opened: &Opened) -> Result<Option<Tail>, Stop> {
+    let Some(file) = &opened.deployment.tail else {
+        return Ok(None);
+    };
+    let bytes = opened.artifact.file(file)?;
+    let tail = Tail::decode(bytes).map_err(|error| failure::model(&error, Path::new(file)))?;
+    Ok(Some(tail))
 }
 
 /// Returns how samples are preprocessed for each input.

@@ -137,7 +137,8 @@ fn measured(
 ) -> Result<Evaluated, Stop> {
     let inputs = artifact::inputs(opened)?;
     let samples = Samples::open(&request.data, &inputs).map_err(failure::data)?;
-    let integer = artifact::plan(opened, session, true)?;
+    let tail = artifact::tail(opened)?;
+    let integer = artifact::plan(opened, session, true)?.followed_by(tail.as_ref(), session)?;
     let outputs = integer.outputs();
     let compares = float.is_some() || simulated.is_some();
     let both = [(request.labels.is_some(), Metric::Top1), (compares, Metric::Agreement)];
@@ -160,7 +161,7 @@ fn measured(
     let float = float.transpose()?;
     let subject = Subject {
         outputs: &outputs,
-        float: float.as_ref().map(|(_, canonical, _)| canonical),
+        float: (float.as_ref()).map(|(_, canonical, _)| tail.as_ref().map_or(canonical, |tail| &tail.module)),
         inputs: &inputs,
         samples: &samples,
         folder: request.configuration.map_or(Path::new(""), |loaded| &loaded.folder),
@@ -208,6 +209,7 @@ fn measured(
             .map(|input| (&input.name, input.elem, &input.shape))
             .eq(inputs.iter().map(|input| (&input.name, input.elem, &input.shape)));
         let side = Side::new(&*whole_of(bodies, canonical)?, &options, session)?;
+        let side = side.followed_by(tail.as_ref(), session)?;
         if !same || side.outputs() != outputs {
             let message = format!("{} has other inputs or outputs than the artifact", file.display());
             return Err(Diagnostic::error(codes::EVALUATION, message).into());
@@ -218,7 +220,7 @@ fn measured(
     let float = float.transpose()?;
     let simulated = simulated.map(|SimulatedSide { loaded, registry }| {
         let module = pipeline::simulated(&loaded, registry, opened.artifact.manifest(), session)?;
-        let side = Side::new(&module, &options, session)?;
+        let side = Side::new(&module, &options, session)?.followed_by(tail.as_ref(), session)?;
         let found = notes(&side, [None; 2], &judges, &samples, session, "evaluate (simulated)")?;
         Ok::<_, Stop>((side, found))
     });
@@ -278,7 +280,7 @@ fn agree(
 
 /// Reads the float model with the same settings with which the artifact's model was read.
 pub(crate) fn float_module(opened: &Opened, float: FloatSide<'_>) -> Result<Module, Stop> {
-    let read = read_model(&opened.deployment.reading, float.file)?;
+    let read = read_model(&opened.deployment.reading, false, float.file)?;
     let expected = opened.artifact.manifest().sources.model;
     if float.any || read.files.digest() == expected {
         return Ok(read.module);

@@ -72,7 +72,7 @@ fn as_set(subject: &Path, set: &[String]) -> Result<Module, Stop> {
     let overrides: Vec<Override> = fixed.into_iter().chain(keys).collect();
     let text = format!("schema = {SCHEMA}\n");
     let loaded = config::parse("the command line", text, Path::new(""), &overrides)?;
-    let read = read::read_open(&read::reading(&loaded.config.model), subject).map_err(|mut found| {
+    let read = read::read_open(&read::reading(&loaded.config), subject).map_err(|mut found| {
         for finding in &mut found.0 {
             if let Some(key) = &finding.key {
                 finding.excerpt = loaded.error("", key, "", "").excerpt;

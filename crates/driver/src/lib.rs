@@ -9,6 +9,7 @@ pub mod artifact;
 pub mod bench;
 pub mod catalogue;
 pub mod checked;
+pub mod cuts;
 pub mod dialect;
 pub mod dump;
 pub mod effective;

@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::{Value as Json, json};
 use strait_container::Beside;
-use strait_core::{Op, ValueId};
+use strait_core::{Module, Op, ValueId};
 use strait_execute::{Plan, Tensor, TensorView, Threads, Workspace, map_in_order};
 use strait_requantize::Per;
 use strait_samples::{NumberType, Sample, Samples, Scratch, Writer, escape};
@@ -17,7 +17,7 @@ use strait_samples::{NumberType, Sample, Samples, Scratch, Writer, escape};
 use crate::{
     artifact::{self, Opened},
     diagnostic::{Diagnostic, Diagnostics},
-    evaluation::{Side, views},
+    evaluation::{Spaces, views},
     failure::{self, codes, unwritten},
     session::Session,
     stop::Stop,
@@ -79,9 +79,15 @@ pub fn on_samples(
     raw: bool,
     session: &Session<'_>,
 ) -> Result<Vec<PathBuf>, Stop> {
-    let Side { plan, demand, .. } = artifact::plan(opened, session, !raw)?;
-    let threads = session.admit(&demand, samples.count())?;
-    let outputs = outputs(opened, &plan, raw);
+    let side = artifact::plan(opened, session, !raw)?;
+    // Codes are those of the integer model, whatever runs behind it.
+    let tail = if raw { None } else { artifact::tail(opened)? };
+    let side = side.followed_by(tail.as_ref(), session)?;
+    let threads = session.admit(&side.demand, samples.count())?;
+    let outputs = match &tail {
+        Some(tail) => outputs_of(&tail.module, side.last(), raw),
+        None => outputs_of(opened.whole(), &side.plan, raw),
+    };
     let folder = outputs.len() != 1 || output.is_dir() || output.as_os_str().to_string_lossy().ends_with(['/', '\\']);
     failure::outside(output, "outputs are not written into", "name a place elsewhere")?;
     let names: Vec<PathBuf> = if folder {
@@ -104,10 +110,16 @@ pub fn on_samples(
         .map(|(path, output)| Unfinished::create(path, output, samples.count()))
         .collect::<Result<Vec<_>, _>>()?;
     session.phase("run", Some(samples.count()), |done| {
-        let worker = || Ok((Workspace::new(&plan, &Threads::one()), Scratch::default()));
-        let work = |(space, scratch): &mut (Workspace, Scratch), index: usize| {
+        let worker = || {
+            let own = Workspace::new(&side.plan, &Threads::one());
+            Ok((side.spaces(), own, Scratch::default()))
+        };
+        let work = |(spaces, own, scratch): &mut (Spaces, Workspace, Scratch), index: usize| {
             let sample = samples.sample(index, scratch).map_err(failure::data)?;
-            results(&plan, space, &sample, &outputs, raw, index)
+            match raw {
+                true => integers(&side.plan, own, &sample, &outputs, index),
+                false => side.run(spaces, &views(&sample)?, index),
+            }
         };
         let sink = |index: usize, results: Vec<Tensor>| -> Result<ControlFlow<()>, Stop> {
             for (writer, result) in writers.iter_mut().zip(&results) {
@@ -151,21 +163,17 @@ fn folder_of(file: &Path) -> &Path {
     folder.unwrap_or(Path::new("."))
 }
 
-/// Computes the outputs for the sample at `index`. With `raw`, an output that a dequantization computes is replaced by
-/// the integers that the dequantization reads.
-fn results(
+/// Computes the outputs for the sample at `index`. An output that a dequantization computes is replaced by the integers
+/// that the dequantization reads.
+fn integers(
     plan: &Plan,
     space: &mut Workspace,
     inputs: &[Sample],
     outputs: &[Output],
-    raw: bool,
     index: usize,
 ) -> Result<Vec<Tensor>, Stop> {
     let views = views(inputs)?;
     let failed = |error| failure::execute_sample(error, index);
-    if !raw {
-        return plan.run(space, &views).map_err(failed);
-    }
     let mut seen: BTreeMap<ValueId, Tensor> = BTreeMap::new();
     let mut observe = |value: ValueId, tensor: TensorView<'_>| {
         if outputs.iter().any(|output| output.value == value) {
@@ -180,8 +188,8 @@ fn results(
     outputs.iter().map(result).collect()
 }
 
-fn outputs(opened: &Opened, plan: &Plan, raw: bool) -> Vec<Output> {
-    let module = opened.whole();
+/// The outputs of a plan that was made from `module`.
+fn outputs_of(module: &Module, plan: &Plan, raw: bool) -> Vec<Output> {
     let graph = module.main();
     let mut found = Vec::new();
     for port in plan.outputs() {

@@ -19,8 +19,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use strait_core::op::{Dequantize, Quantize, ShiftLeft};
 use strait_core::{
-    Def, Elem, Failure, Graph, Module, Node, NodeId, Op, Placement, Port, QuantParams, Reason, ReasonCode, Refusal,
-    Stage, Symbol, TensorData, TensorError, Use, ValueId,
+    Def, Elem, Failure, Graph, Kind, Module, Node, NodeId, Op, Placement, Port, QuantParams, Reason, ReasonCode,
+    Refusal, Stage, Symbol, TensorData, TensorError, Use, ValueId,
 };
 use strait_requantize::{IntType, Rounding};
 use strait_target::TargetSpec;
@@ -220,7 +220,10 @@ impl<'a> Lowering<'a> {
         self.row = None;
         let id = self.on_reals(id, node, weights)?;
         node.outputs.iter().for_each(|value| _ = self.sums.remove(value));
-        self.walk.out.main_mut().place_on_host(id, reason);
+        // A conversion between codes and real numbers lies between accelerator and host, and belongs to neither.
+        if node.op.term().kind() != Kind::Boundary {
+            self.walk.out.main_mut().place_on_host(id, reason);
+        }
         Ok(())
     }
 

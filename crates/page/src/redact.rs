@@ -51,6 +51,7 @@ pub(crate) fn redact(report: &mut Report, analysis: Option<&mut Analysis>) {
     report.mixed_precision.clear();
     report.optimized = None;
     report.file_operators = None;
+    report.tail = None;
     report.settings = None;
     report.sanity = sanity(&report.sanity);
     report.not_for_deployment = report.not_for_deployment.take().map(|_| "see `report.json`".to_owned());

@@ -110,6 +110,7 @@ pub fn build(material: Material<'_>) -> Report {
         evidence: evidence::count(&spec.reference.oracle, &bases),
         own_model: None,
         file_operators: None,
+        tail: None,
         costly: Vec::new(),
         size: Size {
             float_bytes: derived::parameter_bytes(material.canonical),

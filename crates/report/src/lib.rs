@@ -24,6 +24,7 @@ mod rules;
 mod sanity;
 #[cfg(feature = "schema")]
 mod schema;
+mod tail;
 mod untouched;
 
 use std::{
@@ -59,6 +60,7 @@ pub use rules::{KeyReport, Otherwise, RuleReport};
 pub use sanity::{ErrorJump, Fault, Remedy, Sanity, SanityOutput, Unjudged};
 #[cfg(feature = "schema")]
 pub use schema::{analysis_schema, json_schema};
+pub use tail::TailReport;
 pub use untouched::UntouchedLayer;
 
 /// Name of the report's file in an artifact.
@@ -108,6 +110,10 @@ pub struct Report {
     /// an accelerator for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_operators: Option<FileOperators>,
+    /// What lies behind the outputs at which the model is cut: a float model, which runs behind the integer model. Metrics are
+    /// those of both together. Absent if there is no such tail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tail: Option<TailReport>,
     /// Size of the parameters.
     pub size: Size,
     /// Comparison of the integer model with the float model on the first calibration samples.

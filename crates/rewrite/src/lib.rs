@@ -119,6 +119,7 @@ fn for_all() -> Vec<Box<dyn Rule>> {
         Box::new(rules::dilated_conv::RULE),
         Box::new(rules::bias_into_producer::RULE),
         Box::new(rules::pad_into_conv::RULE),
+        Box::new(rules::reversed_channels_into_conv::RULE),
         Box::new(rules::function::RULE),
         Box::new(rules::prelu::RULE),
         Box::new(rules::layer_normalization::RULE),

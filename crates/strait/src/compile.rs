@@ -143,12 +143,16 @@ impl Observed {
             range: self.observed.ranges.0.get(&port.name).copied(),
             name: port.name,
             preprocess: AsTheyAre {},
+            layout: None,
+            color: None,
+            device: None,
         };
         Deployment {
             schema: DEPLOYMENT_SCHEMA,
             reading: self.reading.clone(),
             inputs: inputs.into_iter().map(input).collect(),
             options: target.options.clone(),
+            tail: None,
         }
     }
 }

@@ -96,6 +96,7 @@ fn an_artifact_is_verified_from_its_folder() {
     writer.add_model(&module, &grounded(&module, &records())).unwrap();
     let digest = sha256(b"");
     let provenance = Provenance {
+        ports: Default::default(),
         sources: Sources {
             config: digest,
             data: [].into(),

@@ -40,6 +40,7 @@ const FLOORS: &[(&str, &[&[&str]])] = &[
             &[
                 "artifact",
                 "catalogue",
+                "cuts",
                 "effective",
                 "imported",
                 "init",

@@ -1,7 +1,7 @@
 //! Runs `strait inspect`.
 
 use serde_json::json;
-use strait_driver::{inspect, shown::Shown};
+use strait_driver::{cuts, inspect, shown::Shown};
 
 use crate::{
     arguments::{GraphForm, Inspect},
@@ -18,6 +18,9 @@ pub(crate) fn run(arguments: &Inspect) -> Exit {
     if arguments.quant {
         let found = inspect::quantization(subject, pattern);
         return console::made(found, json, |found| json!(found), |found| Shown(found).to_string());
+    }
+    if arguments.cuts {
+        return console::made(cuts::cuts(subject), json, |found| json!(found), ToString::to_string);
     }
     console::made(
         inspect::open(subject, &arguments.set, pattern),

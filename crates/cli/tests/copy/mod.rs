@@ -76,12 +76,18 @@ impl Copy {
         let manifest = artifact.manifest().clone();
         let others = manifest.files.keys().filter(|name| *name != MODEL_FILE);
         let files = others.map(|name| (name.clone(), artifact.file(name).unwrap().to_vec()));
-        let (sources, target, tool) = (manifest.sources, manifest.target, manifest.tool);
+        let (ports, sources) = (manifest.ports, manifest.sources);
+        let (target, tool) = (manifest.target, manifest.tool);
         let mut parts = Parts {
             module: model.module,
             certificates: model.certificates,
             files: files.collect(),
-            provenance: Provenance { sources, target, tool },
+            provenance: Provenance {
+                ports,
+                sources,
+                target,
+                tool,
+            },
         };
         change(&mut parts);
         let writer = ArtifactWriter::create(&self.folder()).unwrap();

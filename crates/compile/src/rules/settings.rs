@@ -127,7 +127,9 @@ impl Resolving<'_> {
             };
             settings.values.insert(value, own);
         }
-        for (value, range) in self.input_ranges() {
+        // All numbers of 8-bit inputs are possible, whatever the samples have.
+        let bytes = crate::device::ranges(self.module.main());
+        for (value, range) in self.input_ranges().chain(bytes) {
             let own = settings.values.entry(value).or_default();
             own.range.get_or_insert(RangeFrom::Rule(range));
         }

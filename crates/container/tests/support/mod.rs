@@ -62,6 +62,7 @@ pub(crate) fn certificates() -> Vec<CertificateRecord> {
 
 pub(crate) fn provenance() -> Provenance {
     Provenance {
+        ports: Default::default(),
         sources: Sources {
             config: sha256(b"config"),
             data: [("calibration".to_owned(), sha256(b"data"))].into(),

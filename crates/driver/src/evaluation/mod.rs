@@ -10,10 +10,13 @@ mod dump;
 mod flips;
 mod set;
 mod side;
+mod tail;
 
 pub(crate) use doubts::{classes, doubts, unexpected};
 pub use flips::Changed;
 pub(crate) use flips::{FlipsFile, judges as flip_judges};
 pub(crate) use set::{Judge, Subject, make_flips, make_judges};
 pub use side::Side;
+pub(crate) use side::Spaces;
 pub(crate) use side::{grid, notes, reals, views, whole_of};
+pub(crate) use tail::{NoTail, TAIL_FILE, Tail};

@@ -9,7 +9,11 @@ use strait_samples::{Sample, Samples, Scratch};
 
 use crate::{failure, limits::Demand, session::Session, stop::Stop};
 
-use super::{dump::Dump, set::Judge};
+use super::{
+    dump::Dump,
+    set::Judge,
+    tail::{Behind, Tail},
+};
 
 /// A graph that is ready to run.
 pub struct Side {
@@ -17,6 +21,14 @@ pub struct Side {
     pub(crate) demand: Demand,
     /// For each output, its scale and zero point. Only set if a quantized model computes codes for the output.
     grids: Vec<Option<QuantParams>>,
+    /// What runs behind the graph, and reads its outputs as real numbers.
+    behind: Option<Behind>,
+}
+
+/// The memory for the runs of a [`Side`].
+pub(crate) struct Spaces {
+    own: Workspace,
+    behind: Option<Workspace>,
 }
 
 impl Side {
@@ -35,13 +47,58 @@ impl Side {
             grids: grids.collect(),
             plan,
             demand,
+            behind: None,
         })
+    }
+
+    /// The same model with what lies behind the outputs at which it was cut, if there is such a tail.
+    ///
+    /// # Errors
+    /// As for [`Tail::behind`].
+    pub(crate) fn followed_by(mut self, tail: Option<&Tail>, session: &Session<'_>) -> Result<Side, Stop> {
+        if let Some(tail) = tail {
+            let names: Vec<String> = self.plan.outputs().map(|port| port.name.clone()).collect();
+            let behind = tail.behind(&names, session)?;
+            self.demand = self.demand.beside(behind.demand.clone());
+            self.behind = Some(behind);
+        }
+        Ok(self)
+    }
+
+    /// The plan whose outputs are those of the whole model.
+    pub(crate) fn last(&self) -> &Plan {
+        self.behind.as_ref().map_or(&self.plan, |behind| &behind.plan)
+    }
+
+    pub(crate) fn spaces(&self) -> Spaces {
+        let space = |plan| Workspace::new(plan, &Threads::one());
+        Spaces {
+            own: space(&self.plan),
+            behind: self.behind.as_ref().map(|behind| space(&behind.plan)),
+        }
+    }
+
+    /// Runs the model on a sample, and its tail if it has one. `index` is the number of the sample, for errors.
+    pub(crate) fn run(&self, spaces: &mut Spaces, views: &[TensorView<'_>], index: usize) -> Result<Vec<Tensor>, Stop> {
+        let failed = |error| failure::execute_sample(error, index);
+        let ran = self.plan.run(&mut spaces.own, views).map_err(failed)?;
+        let (Some(behind), Some(space)) = (&self.behind, &mut spaces.behind) else {
+            return Ok(ran);
+        };
+        let reals = self.reals(ran)?;
+        let views: Option<Vec<TensorView<'_>>> =
+            behind.reads.iter().map(|&at| reals.get(at).map(Tensor::view)).collect();
+        let views = views.ok_or_else(|| Stop::Defect("an output is lost".into()))?;
+        behind.plan.run(space, &views).map_err(failed)
     }
 
     /// Describes the outputs for metrics, in the order of the graph. An output of codes is described as an output of
     /// real numbers.
     pub(crate) fn outputs(&self) -> Vec<Output> {
         let mut outputs = self.written();
+        if self.behind.is_some() {
+            return outputs;
+        }
         for (output, _) in outputs.iter_mut().zip(&self.grids).filter(|(_, grid)| grid.is_some()) {
             output.elem = Elem::F32;
         }
@@ -55,11 +112,19 @@ impl Side {
             elem: port.elem,
             shape: port.shape.clone(),
         };
-        self.plan.outputs().map(output).collect()
+        self.last().outputs().map(output).collect()
     }
 
     /// Converts the outputs of a run for the metrics: codes become real numbers.
-    pub(crate) fn judged(&self, mut left: Vec<Tensor>) -> Result<Vec<Tensor>, Stop> {
+    pub(crate) fn judged(&self, left: Vec<Tensor>) -> Result<Vec<Tensor>, Stop> {
+        match self.behind {
+            Some(_) => Ok(left),
+            None => self.reals(left),
+        }
+    }
+
+    /// The graph's own outputs, with real numbers in place of codes.
+    fn reals(&self, mut left: Vec<Tensor>) -> Result<Vec<Tensor>, Stop> {
         for (tensor, grid) in left.iter_mut().zip(&self.grids) {
             let Some(grid) = grid else { continue };
             let defect = || Stop::Defect("an output does not fit its grid".into());
@@ -126,19 +191,17 @@ pub(crate) fn notes(
     let demand = others.fold(side.demand.clone(), |demand, other| demand.beside(other.demand.clone()));
     let threads = session.admit(&demand, samples.count())?;
     let worker = || {
-        let space = |side: &&Side| Ok::<_, strait_execute::ExecuteError>(Workspace::new(&side.plan, &Threads::one()));
-        let spaces = sides.iter().map(space).collect::<Result<Vec<_>, _>>()?;
+        let spaces: Vec<Spaces> = sides.iter().map(|side| side.spaces()).collect();
         Ok((spaces, Scratch::default()))
     };
-    let work = |(spaces, scratch): &mut (Vec<Workspace>, Scratch), index: usize| {
+    let work = |(spaces, scratch): &mut (Vec<Spaces>, Scratch), index: usize| {
         let sample = samples.sample(index, scratch).map_err(failure::data)?;
         let views = views(&sample)?;
         let mut runs: Vec<Vec<Tensor>> = Vec::with_capacity(sides.len());
         // Commands get the outputs as the model writes them, without conversion to real numbers.
         let mut left = None;
         for (side, space) in sides.iter().zip(spaces) {
-            let ran = side.plan.run(space, &views);
-            let ran = ran.map_err(|error| failure::execute_sample(error, index))?;
+            let ran = side.run(space, &views, index)?;
             if runs.is_empty() {
                 left = commands.then(|| ran.clone());
             }

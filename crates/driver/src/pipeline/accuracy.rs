@@ -4,19 +4,19 @@ use strait_compile::{Built, TargetLoops};
 use strait_core::{Elem, Module};
 use strait_evaluate::{Accuracy, Metric, Note, Output};
 use strait_execute::PlanOptions;
-use strait_samples::{InputSpec, Samples};
+use strait_samples::Samples;
 
 use crate::{
     config::{
         KeyPath, Loaded,
         types::{Evaluation, MetricTable},
     },
-    evaluation::{Judge, Side, Subject, classes, doubts, grid, make_judges, notes, unexpected},
+    evaluation::{Judge, Side, Subject, Tail, classes, doubts, grid, make_judges, notes, unexpected},
     session::Session,
     stop::Stop,
 };
 
-use super::{inputs, job::Job};
+use super::{inputs, job::Job, ready::Ready};
 
 /// The samples for the evaluation, and the prepared metrics.
 pub(super) struct Prepared {
@@ -28,17 +28,17 @@ pub(super) struct Prepared {
 pub(super) fn prepare(
     loaded: &Loaded,
     evaluation: &Evaluation,
-    specs: &[InputSpec],
+    ready: &Ready,
     float: &Module,
     session: &Session<'_>,
 ) -> Result<Prepared, Stop> {
     let data = (&evaluation.data, evaluation.unreadable);
-    let samples = inputs::open_samples(loaded, "evaluation", data, evaluation.samples, specs)?;
+    let samples = inputs::open_samples(loaded, "evaluation", data, evaluation.samples, &ready.specs)?;
     let metrics = evaluation.chosen_metrics();
     let subject = Subject {
-        outputs: &outputs(float),
-        float: Some(float),
-        inputs: specs,
+        outputs: &outputs(whole_end(ready, float)),
+        float: Some(whole_end(ready, float)),
+        inputs: &ready.specs,
         samples: &samples,
         folder: &loaded.folder,
         table: "evaluation",
@@ -54,6 +54,11 @@ pub(super) fn prepare(
         metrics,
         judges,
     })
+}
+
+/// The graph that makes the outputs of the whole model: the tail, if there is one, or else the model itself.
+pub(super) fn whole_end<'a>(ready: &'a Ready, float: &'a Module) -> &'a Module {
+    ready.tail.as_ref().map_or(float, |tail| &tail.module)
 }
 
 /// The outputs of the main graph.
@@ -114,12 +119,16 @@ pub(super) fn float_notes(
 }
 
 /// The integer model, ready to run.
-pub(super) fn integer_side(built: &Built, loops: &TargetLoops, session: &Session<'_>) -> Result<Side, Stop> {
+pub(super) fn integer_side(
+    (built, tail): (&Built, Option<&Tail>),
+    loops: &TargetLoops,
+    session: &Session<'_>,
+) -> Result<Side, Stop> {
     let options = PlanOptions {
         loops,
         ..session.means().options
     };
-    Side::new(&built.module, &options, session)
+    Side::new(&built.module, &options, session)?.followed_by(tail, session)
 }
 
 pub(super) fn accuracy(

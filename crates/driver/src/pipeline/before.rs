@@ -61,7 +61,7 @@ pub(super) fn before_targets<'a>(
     let (canonical, bodies, samples) = (&ready.canonical, &ready.bodies, &ready.samples);
     let whole = || whole_of(bodies, canonical);
     let evaluation = (config.evaluation.as_ref())
-        .map(|evaluation| prepare(loaded, evaluation, &ready.specs, whole()?.as_ref(), session))
+        .map(|evaluation| prepare(loaded, evaluation, ready, whole()?.as_ref(), session))
         .transpose()?;
     // The digest of the samples is computed here. It is an error if a sample changes after this point.
     let of_evaluation = evaluation.as_ref().map(|evaluation| &evaluation.samples);
@@ -77,6 +77,7 @@ pub(super) fn before_targets<'a>(
     let is_run = evaluation.is_some() || samples.count() > 0;
     let float = is_run.then(|| {
         let side = Side::new(whole()?.as_ref(), &session.means().options, session)?;
+        let side = side.followed_by(ready.tail.as_ref(), session)?;
         let reference = Reference::new(&side, canonical, samples, session)?;
         let notes = evaluation
             .as_ref()

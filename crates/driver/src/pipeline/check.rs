@@ -6,7 +6,7 @@
 use std::{collections::BTreeMap, num::NonZeroU32};
 
 use strait_compile::types::node_operations;
-use strait_core::{Elem, Module, Node, NodeId, Op, Placement, Port, ValueId, shape::element_count};
+use strait_core::{Elem, Kind, Module, Node, NodeId, Op, Placement, Port, ValueId, shape::element_count};
 use strait_target::{
     Registry,
     spec::{Rates, Work},
@@ -87,7 +87,9 @@ fn layers(annotated: &Module, rates: Option<Rates>) -> Vec<CheckedLayer> {
         .collect();
     let order = graph.topological_order().unwrap_or_default();
     let nodes = order.into_iter().filter_map(|id| Some((id, graph.node(id)?)));
+    // Conversions between codes and real numbers are no layers.
     nodes
+        .filter(|(_, node)| node.op.term().kind() != Kind::Boundary)
         .map(|(id, node)| {
             let [constant_bytes, value_bytes] = bytes(annotated, (id, node), &codes);
             let operations = node_operations(annotated, id);

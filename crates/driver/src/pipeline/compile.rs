@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
-use strait_artifact::{CommonParts, DEPLOYMENT_SCHEMA, DeployedInput, Deployment, write};
+use strait_artifact::{CommonParts, DEPLOYMENT_SCHEMA, DeployedInput, Deployment, DeviceForm, write};
 use strait_compile::{Shares, TargetLoops};
 use strait_container::{ArtifactWriter, Digest, Sources};
 use strait_core::{Reason, ReasonCode, Rewritten};
@@ -17,8 +17,9 @@ use crate::{
     },
     diagnostic::Diagnostic,
     dialect::expanded,
+    evaluation::TAIL_FILE,
     failure::{self, codes},
-    report::{self, CostlyLayer, Report},
+    report::{self, CostlyLayer, Report, TailReport},
     sanity,
     session::Session,
     stop::Stop,
@@ -29,7 +30,7 @@ use super::{
     Adapter,
     accuracy::{accuracy, integer_side},
     before::{Before, before_targets},
-    cache,
+    bytes, cache,
     denied::left_in_float,
     effects::effects,
     emit, gates, inputs,
@@ -143,6 +144,7 @@ fn for_target(
     remarks.tell(unheld(&job, lowered.built.own_model));
     let has_no_qdq = left_out.is_some();
     remarks.tell(left_out);
+    remarks.tell(bytes::left(&ready.canonical, &ready.rewritten));
     remarks.tell(left_in_float(&lowered.built.annotated, target.spec()));
     let (saturated, on_grids) = emit::saturated(&job, &lowered)?;
     remarks.tell(saturated);
@@ -154,12 +156,21 @@ fn for_target(
         || Ok::<_, Stop>(report_of(&job, &lowered, &rewritten)),
         || {
             let wanted = before.reference.as_ref();
-            let side = wanted.map(|_| integer_side(&lowered.built, &loops, session));
+            let side = wanted.map(|_| integer_side((&lowered.built, ready.tail.as_ref()), &loops, session));
             side.transpose()
         },
     )?;
     report.mixed_precision = mixed.iter().flat_map(|mixed| mixed.report.clone()).collect();
     report.data.clone_from(&before.data);
+    report.tail = ready.tail.as_ref().map(|tail| {
+        let ([inputs, outputs], operations) = tail.facts();
+        TailReport {
+            file: TAIL_FILE.to_owned(),
+            inputs,
+            outputs,
+            operations,
+        }
+    });
     report.not_for_deployment.clone_from(&before.sources.not_for_deployment);
     if let (Some(reference), Some(integer)) = (&before.reference, &integer) {
         let subject = sanity::Subject {
@@ -218,6 +229,7 @@ fn for_target(
             if let Some(page) = &page {
                 writer.add_bytes(strait_page::PAGE_FILE, page.as_bytes())?;
             }
+            emit::tail(&job, writer)?;
             emit::emit(&job, &lowered, (&rewritten, made), writer)
         };
         write(
@@ -255,7 +267,17 @@ fn page(loaded: &Loaded, report: &Report) -> Result<Option<String>, Stop> {
 fn deployment(job: &Job<'_>) -> Deployment<Preprocess> {
     let (config, spec) = (&job.loaded.config, job.target.spec());
     let input = |input: inputs::Input| DeployedInput {
-        preprocess: inputs::preprocessing(job.loaded, &input.name).clone(),
+        preprocess: inputs::preprocessing(job.loaded, &input.name),
+        layout: config.form_of(&input.name).layout,
+        color: config
+            .form_of(&input.name)
+            .color
+            .map(|color| color.letters().to_owned()),
+        device: config.device_of(&input.name).map(|device| DeviceForm {
+            elem: device.ty.name().to_owned(),
+            layout: device.layout.as_ref().map(|layout| layout.as_str().to_owned()),
+            color: device.color.map(|color| color.letters().to_owned()),
+        }),
         range: job.ranges.0.get(&input.name).copied(),
         name: input.name,
     };
@@ -269,12 +291,13 @@ fn deployment(job: &Job<'_>) -> Deployment<Preprocess> {
     }
     Deployment {
         schema: DEPLOYMENT_SCHEMA,
-        reading: reading(&config.model),
+        reading: reading(config),
         inputs: inputs::inputs(job.canonical, &job.ready.bodies)
             .into_iter()
             .map(input)
             .collect(),
         options,
+        tail: job.ready.tail.as_ref().map(|_| TAIL_FILE.to_owned()),
     }
 }
 

@@ -16,6 +16,7 @@ use strait_target::{Balanced, Emission, Observing, Sink, TargetError, TargetSpec
 use crate::{
     config::{KeyPath, Loaded, types::QdqActivations},
     diagnostic::{Diagnostic, Diagnostics},
+    evaluation::TAIL_FILE,
     failure::codes,
     report::FileOperators,
     stop::Stop,
@@ -482,6 +483,13 @@ fn observing(settings: &Settings, annotated: &Module) -> Vec<(String, Observing)
         }
     }
     found.into_iter().collect()
+}
+
+/// Writes what lies behind the outputs at which the model is cut.
+pub(super) fn tail(job: &Job<'_>, writer: &ArtifactWriter) -> Result<(), Stop> {
+    let Some(tail) = &job.ready.tail else { return Ok(()) };
+    let written = Files::new(writer).graph(TAIL_FILE, ONNX, &tail.module);
+    written.map_err(|error| sink_error(job, &error))
 }
 
 fn sink_error(job: &Job<'_>, error: &TargetError) -> Stop {

@@ -168,7 +168,12 @@ data @v: f32[60,3] = random 2
             name: "strait".into(),
             version: "1.0.0".into(),
         };
-        Provenance { sources, target, tool }
+        Provenance {
+            ports: Default::default(),
+            sources,
+            target,
+            tool,
+        }
     }
 
     #[test]

@@ -75,7 +75,7 @@ pub(super) fn specs(module: &Module, bodies: &Bodies, loaded: &Loaded) -> Result
     let computed = found.iter().filter_map(|input| computed(input, loaded));
     Diagnostics(findings.chain(computed).collect()).or(())?;
     let spec = |input: &Input| {
-        let spec = spec(input, preprocessing(loaded, &input.name))?;
+        let spec = spec(input, &preprocessing(loaded, &input.name))?;
         let stated = loaded.config.input.get(&input.name).and_then(|input| input.range);
         Ok(InputSpec {
             range: stated.map(|range| range.0),
@@ -96,6 +96,12 @@ fn computed(input: &Input, loaded: &Loaded) -> Option<Diagnostic> {
     };
     let computes = |step: &Step| matches!(step, Step::Scale(_) | Step::Offset(_) | Step::Normalize(_));
     let at = steps.iter().position(computes)?;
+    // Steps that are part of the model do not compute with the samples.
+    preprocessing(loaded, &input.name)
+        .steps
+        .iter()
+        .any(computes)
+        .then_some(())?;
     let path = table.key("steps").index(at);
     let message = format!(
         "the input {:?} takes {}, which no step of the preprocessing computes with",
@@ -134,9 +140,9 @@ pub(crate) fn spec(input: &Input, steps: &Preprocess) -> Result<InputSpec, Diagn
     })
 }
 
-/// The preprocessing that applies to an input.
-pub(super) fn preprocessing<'a>(loaded: &'a Loaded, input: &str) -> &'a Preprocess {
-    own(loaded, input).unwrap_or(&loaded.config.preprocess)
+/// The preprocessing that applies to the samples of an input: without the steps that are part of the model.
+pub(super) fn preprocessing(loaded: &Loaded, input: &str) -> Preprocess {
+    loaded.config.preprocess_of(input)
 }
 
 /// The preprocessing that is set for this input only.

@@ -8,6 +8,7 @@
 mod accuracy;
 mod analyze;
 mod before;
+mod bytes;
 mod cache;
 mod calibrate;
 mod check;

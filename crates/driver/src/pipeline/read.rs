@@ -4,6 +4,7 @@ use crate::stop::Stop;
 use std::path::Path;
 
 use strait_artifact::ModelReading;
+use strait_compile::DeviceError;
 use strait_container::ModelFiles;
 use strait_core::Module;
 use strait_document::nearest;
@@ -12,6 +13,7 @@ use strait_import::{Assumed, Decoded, ReadError, ReadOptions};
 use crate::{
     config::{Glob, KeyPath, Loaded, types},
     diagnostic::{Diagnostic, Diagnostics},
+    evaluation::{NoTail, Tail},
     failure::{self, codes},
     model, recognise,
 };
@@ -28,10 +30,13 @@ pub struct FloatModel {
     pub files: ModelFiles,
     /// What the reader assumed where the file says nothing or contradicts itself.
     pub assumed: Assumed,
+    /// What lies behind the outputs at which the model is cut, if it is asked for and there is something.
+    pub(crate) tail: Option<Tail>,
 }
 
 /// The part of the configuration that says how the model is to be read.
-pub(crate) fn reading(model: &types::Model) -> ModelReading {
+pub(crate) fn reading(config: &types::Config) -> ModelReading {
+    let model = &config.model;
     let texts = |patterns: &[strait_config::leaf::Pattern]| patterns.iter().map(|p| p.as_str().to_owned()).collect();
     ModelReading {
         bind: model
@@ -42,26 +47,30 @@ pub(crate) fn reading(model: &types::Model) -> ModelReading {
         inputs: texts(&model.inputs),
         outputs: texts(&model.outputs),
         hybrid_as_float: model.hybrid == Some(types::Hybrid::Float),
+        embedded: config.embedded(),
     }
 }
 
-/// Reads the model. An open batch dimension is set to 1. The findings do not name a place in the configuration, but the
+/// Reads the model, and what lies behind its cut if `has_tail` is set. An open batch dimension is set to 1. The findings do not name a place in the configuration, but the
 /// code of a finding shows which key it is about.
 ///
 /// # Errors
 /// If the file is not a model, has unknown parts, cannot be cut as the configuration says, or has a dimension without a
 /// size.
-pub(crate) fn read_model(reading: &ModelReading, file: &Path) -> Result<FloatModel, Diagnostics> {
-    let model = read_open(reading, file)?;
-    let free = strait_import::free_dimensions(&model.module);
-    Diagnostics(free.iter().map(failure::free_dimension).collect()).or(model)
+pub(crate) fn read_model(reading: &ModelReading, has_tail: bool, file: &Path) -> Result<FloatModel, Diagnostics> {
+    read_as(reading, Some(has_tail), file)
 }
 
-/// Like [`read_model`], for a look at a model: dimensions without a size stay as they are.
+/// Like [`read_model`], for a look at a model: dimensions without a size stay as they are, and nothing is embedded.
 ///
 /// # Errors
 /// As for [`read_model`], apart from those about sizes.
 pub(crate) fn read_open(reading: &ModelReading, file: &Path) -> Result<FloatModel, Diagnostics> {
+    read_as(reading, None, file)
+}
+
+/// Reads a model to compile it, with or without a tail, or only to look at it.
+fn read_as(reading: &ModelReading, compiled: Option<bool>, file: &Path) -> Result<FloatModel, Diagnostics> {
     let named = |error: ReadError| failure::model_findings(&error, file);
     let bytes = model::mapped(file).map_err(|error| {
         let unreadable = || Diagnostic::error(codes::MODEL, format!("{} cannot be read: {error}", file.display()));
@@ -81,10 +90,33 @@ pub(crate) fn read_open(reading: &ModelReading, file: &Path) -> Result<FloatMode
         hybrid_as_float: reading.hybrid_as_float,
     };
     let (module, assumed) = model.read_single(&options).map_err(named)?;
+    let tail = (compiled == Some(true)).then(|| Tail::read(model.as_ref(), &options, &module));
+    let tail = tail.transpose().map_err(|why| match why {
+        NoTail::Read(error) => named(error),
+        NoTail::Found(found) => found,
+    })?;
+    let module = match compiled {
+        Some(_) => with_sizes(module, reading)?,
+        None => module,
+    };
     Ok(FloatModel {
         module,
         files: ModelFiles::new(file.display().to_string(), bytes, model.data_files()),
         assumed,
+        tail: tail.flatten(),
+    })
+}
+
+/// Checks that each dimension has a size, and embeds the steps that are to be part of the model.
+fn with_sizes(module: Module, reading: &ModelReading) -> Result<Module, Diagnostics> {
+    let free = strait_import::free_dimensions(&module);
+    Diagnostics(free.iter().map(failure::free_dimension).collect()).or(())?;
+    strait_compile::embed(module, &reading.embedded).map_err(|error| {
+        let key = match &error {
+            DeviceError::Unfit { name, .. } => KeyPath::of(&["input", name, "device"]),
+            DeviceError::Defect(_) => KeyPath::of(&["input"]),
+        };
+        Diagnostic::error(codes::MODEL, error.to_string()).about(key).into()
     })
 }
 
@@ -127,7 +159,12 @@ fn resolve(model: &dyn Decoded, key: &str, patterns: &[String]) -> Result<Vec<St
 /// If the file cannot be read, or does not have the digest that the configuration expects.
 pub(super) fn read(loaded: &Loaded) -> Result<FloatModel, Stop> {
     let model = &loaded.config.model;
-    let read = read_model(&reading(model), model.file.as_ref()).map_err(|mut found| {
+    let read = read_model(
+        &reading(&loaded.config),
+        model.tail == types::Tail::Onnx,
+        model.file.as_ref(),
+    )
+    .map_err(|mut found| {
         for finding in &mut found.0 {
             let key = finding.key.take().unwrap_or(KeyPath::of(&["model", "file"]));
             finding.excerpt = loaded.error("", &key, "", "").excerpt;

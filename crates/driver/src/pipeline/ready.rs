@@ -14,8 +14,9 @@ use strait_samples::{InputSpec, Samples};
 use strait_target::{TargetSpec, spec::Activation};
 
 use crate::{
-    config::{KeyPath, Loaded, Params},
+    config::{KeyPath, Loaded, Params, types},
     diagnostic::{Diagnostic, Diagnostics, SourceText},
+    evaluation::Tail,
     failure::{self, codes},
     session::{Session, Steps},
     stop::Stop,
@@ -55,6 +56,8 @@ pub(super) struct Ready {
     pub(super) requests: Requests,
     /// How many outputs each convolution of the model has, before rules rewrite it.
     pub(super) outputs: Outputs,
+    /// What lies behind the outputs at which the model is cut.
+    pub(super) tail: Option<Tail>,
 }
 
 impl Ready {
@@ -123,9 +126,16 @@ pub(super) fn make_ready(loaded: &Loaded, session: &Session<'_>) -> Result<Ready
         return Err(loaded.error(codes::OUTPUT, &path, message, "").into());
     }
     let mut float = session.phase("read", None, |_| read(loaded))?;
+    let tail = float.tail.take();
+    let asked = loaded.config.model.tail == types::Tail::Onnx;
+    let no_tail = (asked && tail.is_none()).then(|| {
+        let text = "nothing lies behind `model.outputs`, so that the artifact has no tail.onnx";
+        Diagnostic::remark(codes::CUT, text)
+    });
     let remarks: Vec<Diagnostic> = (failure::batch(&float.assumed.batch).into_iter())
         .chain(failure::other_shapes(&float.assumed.misstated))
         .chain(failure::dropped(&float.assumed.dropped))
+        .chain(no_tail)
         .collect();
     remarks.iter().for_each(|remark| session.remark(remark));
     let main = float.module.main;
@@ -190,6 +200,7 @@ pub(super) fn make_ready(loaded: &Loaded, session: &Session<'_>) -> Result<Ready
         calibration,
         requests,
         outputs,
+        tail,
     })
 }
 

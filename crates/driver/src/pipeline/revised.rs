@@ -237,7 +237,7 @@ fn measure(
         return Err(Stop::Defect("the float model was not run".into()));
     };
     let loops = TargetLoops(job.target.clone());
-    let integer = integer_side(&lowered.built, &loops, session)?;
+    let integer = integer_side((&lowered.built, job.ready.tail.as_ref()), &loops, session)?;
     let subject = sanity::Subject {
         canonical: lowered.built.float(job.canonical),
         bodies: &job.ready.bodies,

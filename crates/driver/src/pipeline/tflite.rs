@@ -216,7 +216,7 @@ fn about(job: &Job<'_>) -> Result<About, Diagnostics> {
         let unchanged = || is_image.then(|| [vec![0.0], vec![1.0]]);
         AboutInput {
             is_image,
-            is_rgb: is_rgb(steps),
+            is_rgb: is_rgb(&steps),
             normalization: normalization(&spec.preprocess).or_else(unchanged).unwrap_or_default(),
         }
     });

@@ -40,6 +40,15 @@ fn whole(f: &mut String, report: &Report) -> fmt::Result {
     if report.accuracy.is_none() || !is_sound(&report.sanity) {
         write!(f, "{}", Shown(&report.sanity))?;
     }
+    if let Some(tail) = &report.tail {
+        let operations = table::count(tail.operations, "operation");
+        let outputs = table::count(tail.inputs.len(), "output");
+        writeln!(
+            f,
+            "behind the cut: {operations} in float in {}, which reads {outputs}",
+            tail.file
+        )?;
+    }
     size(f, report)?;
     does_not_fit(f, report)?;
     if let Some(optimized) = &report.optimized {

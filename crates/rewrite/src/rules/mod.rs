@@ -33,6 +33,7 @@ pub mod pad_into_conv;
 pub mod prelu;
 pub mod relu6_to_relu;
 pub mod remove_identity;
+pub mod reversed_channels_into_conv;
 pub mod rms_normalization;
 pub mod rounding_before_clamp;
 pub mod rounding_before_concat;

@@ -27,7 +27,8 @@ impl Borders {
     /// The order in which an input or output of the file stores its axes.
     pub(super) fn order(self, graph: &Graph, value: ValueId) -> Order {
         let rank = graph.value(value).map_or(0, |value| value.ty.shape.len());
-        match self.channels_last && rank >= 4 {
+        // Bytes that the graph itself puts into its order of axes have the order of the device.
+        match self.channels_last && rank >= 4 && !is_reordered(graph, value) {
             true => Order::channels_last(rank),
             false => Order::plain(rank),
         }
@@ -46,6 +47,9 @@ impl Borders {
     fn input(self, emitter: &mut Emitter<'_>, input: ValueId) -> Result<Index, Refused> {
         let order = self.order(emitter.graph, input);
         let is_real = emitter.graph.value(input).is_some_and(|value| value.ty.elem.is_float());
+        if let Some(found) = OtherSign::of(emitter.graph, input) {
+            return found.write(emitter, (input, order));
+        }
         let Some(elem) = self.inputs.filter(|_| is_real) else {
             return emitter.define(input, order);
         };
@@ -148,6 +152,64 @@ impl Borders {
         let made = emitter.add(name, with_sign(own, elem)?, None)?;
         emitter.emit("QUANTIZE", &[index], &[made], None)?;
         Ok(made)
+    }
+}
+
+/// True if an input is codes that the graph transposes before it computes with them.
+fn is_reordered(graph: &Graph, input: ValueId) -> bool {
+    let mut at = input;
+    if graph
+        .value(at)
+        .is_none_or(|value| value.ty.elem.is_float() || value.quant.is_none())
+    {
+        return false;
+    }
+    while let Some(node) = graph.only_use(at).and_then(|found| graph.node(found.node)) {
+        match (&node.op, node.result()) {
+            (Op::Transpose(_), _) => return true,
+            (Op::Dequantize(_) | Op::Quantize(_) | Op::Identity(_), Some(result)) => at = result,
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// An input of 8-bit codes that the graph converts to codes of the other signedness, over real numbers. In the file this
+/// is a single QUANTIZE.
+struct OtherSign {
+    absorbed: [NodeId; 2],
+    codes: ValueId,
+}
+
+impl OtherSign {
+    fn of(graph: &Graph, input: ValueId) -> Option<OtherSign> {
+        let next = |value: ValueId| {
+            let id = graph.only_use(value)?.node;
+            Some((id, graph.node(id)?))
+        };
+        let (real, dequantize) = next(input).filter(|(_, node)| matches!(node.op, Op::Dequantize(_)))?;
+        let (made, quantize) = next(dequantize.result()?).filter(|(_, node)| matches!(node.op, Op::Quantize(_)))?;
+        let codes = quantize.result()?;
+        let (from, to) = (graph.value(input)?, graph.value(codes)?);
+        let distance = match (from.ty.elem, to.ty.elem) {
+            (Elem::U8, Elem::I8) => -128,
+            (Elem::I8, Elem::U8) => 128,
+            _ => return None,
+        };
+        let same = from.quant.as_ref()?.bare().moved(distance) == to.quant.as_ref()?.bare();
+        same.then_some(OtherSign {
+            absorbed: [real, made],
+            codes,
+        })
+    }
+
+    fn write(self, emitter: &mut Emitter<'_>, (input, order): (ValueId, Order)) -> Result<Index, Refused> {
+        let given = emitter.define(input, order.clone())?;
+        let made = emitter.define(self.codes, order.clone())?;
+        emitter.emit("QUANTIZE", &[given], &[made], None)?;
+        emitter.absorbed.extend(self.absorbed);
+        emitter.alias(self.codes, order, made);
+        Ok(given)
     }
 }
 

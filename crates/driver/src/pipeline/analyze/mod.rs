@@ -91,7 +91,7 @@ pub fn analyze(
         return Err(Stop::Defect("the float model was not run".into()));
     };
     let loops = TargetLoops(target.clone());
-    let integer = integer_side(&lowered.built, &loops, session)?;
+    let integer = integer_side((&lowered.built, ready.tail.as_ref()), &loops, session)?;
     let subject = sanity::Subject {
         canonical: lowered.built.float(job.canonical),
         bodies: &ready.bodies,

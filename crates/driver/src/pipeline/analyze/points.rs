@@ -73,14 +73,15 @@ impl<'a> Runner<'a> {
             loops,
             ..self.session.means().options
         };
-        self.notes(&Side::new(module, &options, self.session)?, what)
+        let side = Side::new(module, &options, self.session)?;
+        self.notes(&side.followed_by(self.job.ready.tail.as_ref(), self.session)?, what)
     }
 
     /// The notes of a simulation.
     fn simulated(&self, module: &Module, what: &str) -> Result<Notes, Stop> {
         let whole = whole_of(&self.job.ready.bodies, module)?;
         let side = Side::new(whole.as_ref(), &self.session.means().options, self.session)?;
-        self.notes(&side, what)
+        self.notes(&side.followed_by(self.job.ready.tail.as_ref(), self.session)?, what)
     }
 }
 

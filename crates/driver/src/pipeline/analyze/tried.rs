@@ -79,7 +79,7 @@ impl Trial<'_> {
             Ok(None) | Err(Stop::Found(_)) => return Ok(None),
             Err(stop) => return Err(stop),
         };
-        let integer = integer_side(&built, self.loops, self.session)?;
+        let integer = integer_side((&built, self.job.ready.tail.as_ref()), self.loops, self.session)?;
         let phase = format!("rule ({})", self.job.id());
         let snr = self.reference.snr(&integer, &phase, self.session)?;
         let is_better = self.snr.zip(snr).is_none_or(|(before, after)| after >= before + GAIN);

@@ -15,7 +15,7 @@ use crate::{
 };
 
 use super::super::{
-    accuracy::{integer_side, outputs},
+    accuracy::{integer_side, outputs, whole_end},
     inputs,
     job::Job,
 };
@@ -48,8 +48,8 @@ impl<'a> Goal<'a> {
         };
         let whole = whole_of(&job.ready.bodies, &job.ready.canonical)?;
         let subject = Subject {
-            outputs: &outputs(whole.as_ref()),
-            float: Some(whole.as_ref()),
+            outputs: &outputs(whole_end(job.ready, whole.as_ref())),
+            float: Some(whole_end(job.ready, whole.as_ref())),
             inputs: &job.ready.specs,
             samples: own.as_ref().unwrap_or(&job.ready.samples),
             folder: &job.loaded.folder,
@@ -63,6 +63,7 @@ impl<'a> Goal<'a> {
                 .map_err(|stop| inputs::placed(job.loaded, stop))?;
         }
         let float = Side::new(whole.as_ref(), &session.means().options, session)?;
+        let float = float.followed_by(job.ready.tail.as_ref(), session)?;
         let taken = notes(&float, [None; 2], &judges, subject.samples, session, "search (float)");
         let notes = taken.map_err(|stop| inputs::placed(job.loaded, stop))?;
         Ok(Goal {
@@ -84,7 +85,7 @@ impl<'a> Goal<'a> {
     /// If a run fails, or the user interrupts.
     pub(super) fn loss(&self, built: &Built, session: &Session<'_>) -> Result<f64, Stop> {
         let loops = TargetLoops(self.job.target.clone());
-        let integer = integer_side(built, &loops, session)?;
+        let integer = integer_side((built, self.job.ready.tail.as_ref()), &loops, session)?;
         let compares = self.judges.iter().any(|judge| judge.measure.meter.compares());
         let beside = [Some(&self.float).filter(|_| compares), None];
         let phase = format!("trial ({})", self.job.id());
