@@ -56,9 +56,23 @@ impl Side {
     /// # Errors
     /// As for [`Tail::behind`].
     pub(crate) fn followed_by(mut self, tail: Option<&Tail>, session: &Session<'_>) -> Result<Side, Stop> {
+        let names: Vec<String> = self.plan.outputs().map(|port| port.name.clone()).collect();
+        self.followed_as(tail, &names, session)
+    }
+
+    /// Like [`Side::followed_by`], for a stage of a compilation whose outputs do not have their names yet: `names` are those of
+    /// the float model, in the same order.
+    ///
+    /// # Errors
+    /// As for [`Tail::behind`].
+    pub(crate) fn followed_as(
+        mut self,
+        tail: Option<&Tail>,
+        names: &[String],
+        session: &Session<'_>,
+    ) -> Result<Side, Stop> {
         if let Some(tail) = tail {
-            let names: Vec<String> = self.plan.outputs().map(|port| port.name.clone()).collect();
-            let behind = tail.behind(&names, session)?;
+            let behind = tail.behind(names, session)?;
             self.demand = self.demand.beside(behind.demand.clone());
             self.behind = Some(behind);
         }

@@ -73,15 +73,23 @@ impl<'a> Runner<'a> {
             loops,
             ..self.session.means().options
         };
-        let side = Side::new(module, &options, self.session)?;
-        self.notes(&side.followed_by(self.job.ready.tail.as_ref(), self.session)?, what)
+        self.followed(Side::new(module, &options, self.session)?, what)
     }
 
     /// The notes of a simulation.
     fn simulated(&self, module: &Module, what: &str) -> Result<Notes, Stop> {
         let whole = whole_of(&self.job.ready.bodies, module)?;
-        let side = Side::new(whole.as_ref(), &self.session.means().options, self.session)?;
-        self.notes(&side.followed_by(self.job.ready.tail.as_ref(), self.session)?, what)
+        self.followed(Side::new(whole.as_ref(), &self.session.means().options, self.session)?, what)
+    }
+
+    /// The notes of a stage with what lies behind the cut of the model.
+    fn followed(&self, side: Side, what: &str) -> Result<Notes, Stop> {
+        let canonical = self.job.canonical;
+        let outputs = canonical.main().outputs().iter();
+        let outputs = outputs.filter_map(|&id| canonical.main().value(id));
+        let names: Vec<String> = outputs.map(|value| canonical.name(value.name).to_owned()).collect();
+        let side = side.followed_as(self.job.ready.tail.as_ref(), &names, self.session)?;
+        self.notes(&side, what)
     }
 }
 
