@@ -46,6 +46,8 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("points.html", include_str!("../templates/points.html")),
     ("graph.html", include_str!("../templates/graph.html")),
     ("layers.html", include_str!("../templates/layers.html")),
+    ("inputs.html", include_str!("../templates/inputs.html")),
+    ("look.html", include_str!("../templates/look.html")),
     ("settings.html", include_str!("../templates/settings.html")),
 ];
 

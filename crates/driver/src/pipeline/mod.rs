@@ -28,6 +28,7 @@ mod nan;
 mod observe;
 mod operators;
 mod outputs;
+mod pictures;
 pub mod read;
 mod ready;
 mod record;

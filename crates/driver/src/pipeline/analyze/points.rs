@@ -62,7 +62,7 @@ impl<'a> Runner<'a> {
 
     pub(super) fn notes(&self, side: &Side, what: &str) -> Result<Notes, Stop> {
         let phase = format!("evaluate {what} ({})", self.job.id());
-        let (judges, samples) = (&self.evaluation.judges, &self.evaluation.samples);
+        let (judges, samples) = (self.evaluation.judges(), &self.evaluation.samples);
         let taken = notes(side, [self.float, None], judges, samples, self.session, &phase);
         taken.map_err(|stop| inputs::placed(self.job.loaded, stop))
     }
@@ -200,7 +200,7 @@ impl Measured {
         steps.push((Cause::Fusions, fusions));
         let last = all.len();
         all.push(fused);
-        let judges = &runner.evaluation.judges;
+        let judges = runner.evaluation.judges();
         let samples = runner.evaluation.samples.count();
         let metrics = judges.iter().enumerate().map(|(metric, judge)| {
             let of = |run: usize| {
