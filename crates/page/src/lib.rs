@@ -17,6 +17,7 @@ mod svg;
 #[cfg(test)]
 mod tests;
 mod view;
+mod viewers;
 mod words;
 
 use minijinja::Environment;
@@ -24,6 +25,7 @@ use strait_report::{Analysis, Report};
 
 use view::View;
 pub use view::{Advice, next};
+pub use viewers::{layer_notes, node_data};
 
 /// Name of the page's file.
 pub const PAGE_FILE: &str = "report.html";

@@ -182,3 +182,35 @@ fn the_report_has_pictures_within_its_limit_and_the_answers_that_changed() {
         assert!(sample["seen"]["look"]["picture"]["png"].is_string());
     }
 }
+
+#[test]
+fn errors_of_layers_are_written_for_other_viewers() {
+    let bench = Bench::new();
+    assert_eq!(bench.compile(&["--target", "generic-int8"]).status.code(), Some(0));
+    let artifact = bench.path("out");
+    let analysis = analysis(&bench, "generic-int8");
+    let (data, qdq) = (bench.path("errors.json"), bench.path("errors.onnx"));
+    let written = ["--node-data", &data, "--graph", "net", "--qdq", &qdq];
+    let refused = run(&[&["report", &artifact], &written[..]].concat());
+    assert_eq!(
+        refused.status.code(),
+        Some(2),
+        "without an analysis there are no errors of layers"
+    );
+    let output = run(&[&["report", &artifact, "--analysis", &analysis], &written[..]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let data: serde_json::Value = serde_json::from_slice(&fs::read(&data).unwrap()).unwrap();
+    let graphs = data.as_object().unwrap();
+    assert_eq!(graphs.len(), 1);
+    let value = &graphs["net"]["results"]["/stem/conv/Conv"]["value"];
+    assert!(value.as_f64().is_some_and(|snr| snr > 5.0), "{data}");
+    // The file is the one of the artifact, with notes.
+    let [plain, noted] = [format!("{artifact}/model.qdq.onnx"), qdq].map(|file| fs::read(file).unwrap());
+    assert!(noted.len() > plain.len());
+    let inspected = run(&["inspect", &bench.path("errors.onnx"), "--json"]);
+    assert_eq!(inspected.status.code(), Some(0), "{}", text(&inspected.stderr));
+    let has = |key: &str| noted.windows(key.len()).any(|part| part == key.as_bytes());
+    assert!(has("strait.snr") && has("strait.single"));
+    let verified = run(&["verify", &artifact]);
+    assert_eq!(verified.status.code(), Some(0), "{}", text(&verified.stderr));
+}

@@ -42,6 +42,7 @@ pub use analyze::{AnalysisRequest, analyze};
 pub use calibrate::{Calibrated, calibrate};
 pub use check::check;
 pub use compile::{Compiled, compile};
+pub(crate) use emit::QDQ_ONNX_FILE;
 pub use merge::merge;
 pub(crate) use observe::Adapter;
 pub(crate) use seen::float_outputs;
