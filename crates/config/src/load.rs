@@ -37,6 +37,7 @@ impl Loaded {
         let expanded = loaded(tree, &self.folder)?;
         Ok(Loaded {
             given: self.given.clone(),
+            set: self.set.clone(),
             ..expanded
         })
     }
@@ -68,7 +69,11 @@ pub fn parse(name: &str, text: String, folder: &Path, overrides: &[Override]) ->
         .filter_map(|(given, rank)| given.apply(&mut tree, rank).err())
         .flat_map(|refused| refused.0);
     Diagnostics(refused.collect()).or(())?;
-    loaded(tree, folder)
+    let set = overrides.iter().filter_map(Override::portable);
+    Ok(Loaded {
+        set: set.collect(),
+        ..loaded(tree, folder)?
+    })
 }
 
 fn loaded(tree: Node, folder: &Path) -> Result<Loaded, Diagnostics> {
@@ -78,6 +83,7 @@ fn loaded(tree: Node, folder: &Path) -> Result<Loaded, Diagnostics> {
         config,
         folder: folder.to_owned(),
         given: Vec::new(),
+        set: Vec::new(),
         tree,
         written,
     };

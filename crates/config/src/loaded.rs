@@ -12,6 +12,9 @@ pub struct Loaded {
     pub folder: std::path::PathBuf,
     /// Grids and codes that are known in advance. Only programs add them.
     pub given: Vec<Given>,
+    /// The keys that the command line set with `--set`, as it gave them, without those with paths and those that choose
+    /// targets. They are the same on every machine.
+    pub set: Vec<String>,
     pub(super) tree: Node,
     /// The tree of the configuration as it was written, in which paths are not resolved.
     pub(super) written: Node,

@@ -27,8 +27,8 @@ pub struct Output {
     /// plots that needs no other file.
     #[serde(default)]
     pub report: Vec<ReportForm>,
-    /// Leaves the names of layers and tensors and the statistics of weights out of `report.html`, and the statistics of weights
-    /// out of `report.json`. Names stay in `report.json`, because `strait verify` compares it with the model.
+    /// Leaves the names of layers and tensors, pictures of samples and the statistics of weights out of `report.html`, and
+    /// pictures and the statistics of weights out of `report.json`. Names stay in `report.json`, because `strait verify` compares it with the model.
     #[serde(default)]
     pub redact: bool,
     /// What is written for a single target, by the target's id.

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use toml::de::{DeTable, DeValue};
 
+use crate::settings;
 use strait_document::{Diagnostic, Diagnostics, Entry, Node, Source, SourceLocation, Table, Value, codes};
 
 /// The name of the option that sets `output.dir`.
@@ -67,6 +68,17 @@ impl Override {
     /// The option `--out DIR`.
     pub fn output(folder: impl Into<String>) -> Self {
         Override::text(OUT, &["output", "dir"], folder)
+    }
+
+    /// The assignment as it was given, if it means the same on every machine: if it has no path, and does not choose targets.
+    pub(super) fn portable(&self) -> Option<String> {
+        let Content::Assignment(text) = &self.content else {
+            return None;
+        };
+        let whole = Source::new(self.option, text.clone(), Path::new(""), 0).place(None);
+        let mut tree = Value::Table(Table::default()).at(&whole);
+        self.apply(&mut tree, 0).ok()?;
+        settings::is_portable(&tree).then(|| text.clone())
     }
 
     /// Puts the value into the tree. `rank` is the position of this argument among all texts of the configuration.

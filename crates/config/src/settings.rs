@@ -24,6 +24,28 @@ pub(super) fn settings_for(tree: &Node, target: &str) -> Json {
     settings
 }
 
+/// True if a part of a configuration has no path in it, and chooses neither targets nor plugins.
+pub(super) fn is_portable(tree: &Node) -> bool {
+    leaves(&settings_for(tree, "")) == leaves_of(tree)
+}
+
+/// The number of values that are no tables.
+fn leaves(json: &Json) -> usize {
+    match json {
+        Json::Object(entries) => entries.values().map(leaves).sum(),
+        Json::Array(elements) => elements.iter().map(leaves).sum::<usize>() + 1,
+        _ => 1,
+    }
+}
+
+fn leaves_of(node: &Node) -> usize {
+    match &node.value {
+        Value::Table(entries) => entries.iter().map(|(_, entry)| leaves_of(&entry.node)).sum(),
+        Value::List(elements) => elements.iter().map(leaves_of).sum::<usize>() + 1,
+        _ => 1,
+    }
+}
+
 /// The value at `node`, without the paths in it; `None` if the value is a path or a list of paths.
 fn without_paths(shape: &Shape, node: &Node) -> Option<Json> {
     match (shape, &node.value) {

@@ -1,4 +1,6 @@
-//! Makes the page for people from the report of an artifact.
+//! Makes the page for people from the report of an artifact, and files with the errors of layers for programs that show models.
+
+mod viewers;
 
 use std::{
     fs, io,
@@ -27,6 +29,12 @@ pub struct Request<'a> {
     pub out: Option<&'a Path>,
     /// True if names of layers and statistics of weights are left out.
     pub redact: bool,
+    /// Where the errors of layers are written as node data of Model Explorer.
+    pub node_data: Option<&'a Path>,
+    /// The id of the graph in the node data. Absent: as in the Q/DQ file of the artifact, or `main`.
+    pub graph: Option<&'a str>,
+    /// Where the Q/DQ file of the artifact is written with the errors of layers as notes.
+    pub qdq: Option<&'a Path>,
 }
 
 /// A page that was written.
@@ -36,6 +44,8 @@ pub struct Written {
     pub file: PathBuf,
     /// Its size.
     pub bytes: usize,
+    /// The other files that were asked for.
+    pub others: Vec<PathBuf>,
 }
 
 /// Makes the page and writes it.
@@ -65,24 +75,30 @@ pub fn write(request: &Request<'_>) -> Result<Written, Stop> {
             Analysed::Plain(analysis) => analysis,
         })
     });
-    let page = page(&report, analysis.transpose()?.as_deref(), request.redact).map_err(|error| {
-        let help = "analyze the configuration and the target that the artifact was compiled for";
-        match error {
-            strait_page::PageError::Unrelated(_) => {
-                Stop::from(Diagnostic::error(codes::ARTIFACT, error.to_string()).help(help))
-            }
-            strait_page::PageError::Template(_) => Stop::Defect(error.to_string()),
-        }
-    })?;
+    let analysis = analysis.transpose()?;
+    let page = page(&report, analysis.as_deref(), request.redact).map_err(refused)?;
+    let others = viewers::files(request, &report, analysis.as_deref())?;
     let file = match request.out {
         Some(out) => out.to_owned(),
         None => beside(request.artifact)?,
     };
     fs::write(&file, &page).map_err(|error| unusable(&file, "written", &error))?;
+    for (file, bytes) in &others {
+        fs::write(file, bytes).map_err(|error| unusable(file, "written", &error))?;
+    }
     Ok(Written {
         file,
         bytes: page.len(),
+        others: others.into_iter().map(|(file, _)| file).collect(),
     })
+}
+
+fn refused(error: strait_page::PageError) -> Stop {
+    let help = "analyze the configuration and the target that the artifact was compiled for";
+    match error {
+        strait_page::PageError::Unrelated(_) => Diagnostic::error(codes::ARTIFACT, error.to_string()).help(help).into(),
+        strait_page::PageError::Template(_) => Stop::Defect(error.to_string()),
+    }
 }
 
 /// The output of `strait analyze --json`, or the analysis alone.

@@ -13,7 +13,7 @@ use crate::{
     accuracy::{Accuracy, Change, Figure, Measured, PartFigure, Unit},
     answers::Answers,
     error::EvaluateError,
-    metrics::{Claim, Flipped},
+    metrics::{Claim, Flipped, OneAnswer},
     words::Better,
 };
 
@@ -45,6 +45,8 @@ pub enum Note {
     Regions(Vec<(u32, [u64; 2])>),
     /// The boxes that the model found, with the result of comparing each box with those of the label.
     Claims(Vec<Claim>),
+    /// The model's only answer to the sample, with its score.
+    Answered(OneAnswer),
 }
 
 /// The notes of all models, in the order of the samples.

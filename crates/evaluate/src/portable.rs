@@ -5,7 +5,7 @@ use strait_exchange::{Portable, Reader};
 use crate::{
     answers::Answers,
     meter::Note,
-    metrics::{Claim, Flip, Flipped},
+    metrics::{Claim, Flip, Flipped, OneAnswer},
 };
 
 impl Portable for Note {
@@ -54,6 +54,10 @@ impl Portable for Note {
                 tag(10);
                 claims.write(out);
             }
+            Note::Answered(answer) => {
+                tag(11);
+                (answer.class, answer.score).write(out);
+            }
         }
     }
 
@@ -73,6 +77,10 @@ impl Portable for Note {
             8 => Note::InParts(Portable::read(from)?, Portable::read(from)?),
             9 => Note::Regions(Portable::read(from)?),
             10 => Note::Claims(Portable::read(from)?),
+            11 => {
+                let (class, score) = Portable::read(from)?;
+                Note::Answered(OneAnswer { class, score })
+            }
             _ => return None,
         })
     }
@@ -167,6 +175,10 @@ mod tests {
             Note::InParts(compared, vec![compared, [None; 2]]),
             Note::Regions(vec![(1, [2, 3])]),
             Note::Claims(vec![claim; 2]),
+            Note::Answered(OneAnswer {
+                class: -3,
+                score: Some([0.5, 0.25]),
+            }),
         ];
         let mut bytes = Vec::new();
         notes.to_vec().write(&mut bytes);

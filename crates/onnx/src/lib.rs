@@ -7,19 +7,21 @@
 //!
 //! [`write()`] turns a module into ONNX. Float ops become ONNX operators. `quantize` and `dequantize` become
 //! `QuantizeLinear` and `DequantizeLinear`, with scales and zero points taken from the values. Foreign nodes are
-//! written as they are. [`encode()`] does the same, but adds a second file if a single file would be too large.
+//! written as they are. [`with_notes`] adds notes for viewers to the nodes of a file. [`encode()`] does the same, but adds a second file if a single file would be too large.
 
 mod activations;
 mod elements;
 mod error;
 mod format;
 mod functions;
+mod notes;
 mod proto;
 mod read;
 mod write;
 
 pub use error::WriteError;
 pub use format::Onnx;
+pub use notes::{Damaged, graph_name, with_notes};
 pub use read::{LFS_POINTER, Model, Operator, operators, read};
 pub use write::{DataFile, Encoded, MOST_BYTES, encode, encode_operators, left_out, operators_left_out, write};
 

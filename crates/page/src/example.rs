@@ -25,10 +25,14 @@ pub(crate) fn report(name: &str) -> Report {
         })
     };
     let (first, second) = (format!("x{name}"), format!("y{name}"));
+    // A gray pixel.
+    let png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg==";
+    let picture = json!({"picture": {"size": [1, 1], "each": 1, "png": png}});
     let report = json!({
         "schema": 2, "strait": "0.1.0",
         "target": {"id": "chip", "version": "1", "reference": "a chip", "evidence": "measured"},
         "remarks": [{"severity": "warning", "code": "X-1", "text": format!("of {name}")}],
+        "set": [format!("a.b=\"{name}\"")],
         "settings": {"optimize": {"preset": name}},
         "summary": {"accelerator": 2, "host": 0, "conversions": 0, "exact": 2, "bounded": 0, "unfused": 0, "requantized": 0},
         "evidence": {"claim": "follows a chip", "layers": {"proved": 0, "measured": 2, "documented": 0, "assumed": 0}, "rows": []},
@@ -36,7 +40,17 @@ pub(crate) fn report(name: &str) -> Report {
         "sanity": {"samples": 8, "outputs": [{"output": second, "compared": 8, "snr": 31.0}]},
         "accuracy": null, "gates": [{"gate": "size", "met": true, "text": format!("{name} is small")}],
         "layers": [layer("a", "in", &first), layer("b", &first, &second)],
-        "fusions": {"fired": [], "refused": [], "merged": [], "rows": []},
+        "fusions": {"fired": [], "refused": [], "merged": [], "rows": [{
+            "row": "conv-far", "ops": ["conv"], "evidence": "measured", "missed": [{
+                "layer": format!("b{name}:accumulate"), "value": second, "failed_at": "conditions", "instead": null,
+                "reason": {"code": "type", "text": "too far"},
+            }],
+        }, {
+            "row": "conv-wide", "ops": ["conv"], "evidence": "measured", "missed": [{
+                "layer": format!("b{name}:accumulate"), "value": second, "failed_at": "form", "instead": null,
+                "reason": {"code": "type", "text": format!("{name} is i8, not i32")},
+            }],
+        }]},
         "lints": [{"code": "range-wide", "text": format!("about {name}"), "layer": format!("a{name}"), "tensor": first,
             "channel": null, "taken": null}],
         "rewrites": [], "rules": [],
@@ -44,6 +58,20 @@ pub(crate) fn report(name: &str) -> Report {
             "grid": [-1.0, 1.0], "step": 0.1, "clipped": 0.0}],
         "weights": [{"layer": format!("a{name}"), "tensor": format!("a{name}.weight"), "channels": 4, "each": 1,
             "per_tensor": false, "most": [0.5, 0.25, 0.75, 1.0], "snr": [41.0, 39.5, null, 12.0]}],
+        "seen": [
+            {"input": name, "shape": [1, 3, 8, 8], "of": 40, "undone": true, "white": 255, "samples": [
+                {"sample": 0, "name": format!("{name}.png"), "look": picture},
+                {"sample": 1, "name": name, "look": {"picture": {"size": [8, 8], "each": 1, "png": "\" onerror=\"alert(1)"}}},
+            ]},
+            {"input": format!("b{name}"), "shape": [4], "of": 40, "undone": false, "white": 255, "samples": [
+                {"sample": 0, "look": {"curve": [[-1.0, 0.5], [0.0, 2.0]]}},
+            ]},
+            {"input": "ids", "shape": [4], "of": 40, "undone": false, "white": 255, "samples": [], "left_out": format!("i64 {name}")},
+        ],
+        "changed": [{"output": second, "compared": 100, "changed": 1, "lost": 1, "won": 0, "samples": [{
+            "seen": {"sample": 7, "name": name, "look": picture}, "label": 3,
+            "float": {"class": 3, "score": 9.5, "margin": 0.25}, "integer": {"class": 5, "score": 9.25, "margin": 0.125},
+        }]}],
     });
     serde_json::from_value(report).unwrap()
 }

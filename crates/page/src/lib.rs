@@ -17,6 +17,7 @@ mod svg;
 #[cfg(test)]
 mod tests;
 mod view;
+mod viewers;
 mod words;
 
 use minijinja::Environment;
@@ -24,6 +25,7 @@ use strait_report::{Analysis, Report};
 
 use view::View;
 pub use view::{Advice, next};
+pub use viewers::{layer_notes, node_data};
 
 /// Name of the page's file.
 pub const PAGE_FILE: &str = "report.html";
@@ -46,6 +48,8 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("points.html", include_str!("../templates/points.html")),
     ("graph.html", include_str!("../templates/graph.html")),
     ("layers.html", include_str!("../templates/layers.html")),
+    ("inputs.html", include_str!("../templates/inputs.html")),
+    ("look.html", include_str!("../templates/look.html")),
     ("settings.html", include_str!("../templates/settings.html")),
 ];
 

@@ -45,6 +45,9 @@ pub(crate) fn redact(report: &mut Report, analysis: Option<&mut Analysis>) {
         lint.readers.clear();
     }
     report.weights.clear();
+    report.seen.clear();
+    report.changed.clear();
+    report.set.clear();
     report.remarks.clear();
     report.rules.clear();
     report.quantize.clear();

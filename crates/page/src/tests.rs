@@ -33,7 +33,7 @@ fn a_name_cannot_become_markup_anywhere() {
     assert_eq!(tags(&page), tags(&harmless));
     assert_eq!(page.matches("<script").count(), 1);
     assert_eq!(page.matches("</style>").count(), 1);
-    assert!(!page.contains("<img"));
+    assert!(!page.contains("<img src=x"));
     assert!(!page.contains("\u{1b}"));
     assert!(page.contains("{{ 7 * 7 }}"), "a template in a name is not run");
     // Every quotation mark in the page belongs to the page: those of names are escaped.
@@ -43,9 +43,11 @@ fn a_name_cannot_become_markup_anywhere() {
 #[test]
 fn a_page_loads_nothing() {
     let page = page(&report("name"), Some(&analysis("name")), false).unwrap();
-    for address in ["http:", "https:", "//www", "url(", "@import", "src=", "<link"] {
+    for address in ["http:", "https:", "//www", "url(", "@import", "<link"] {
         assert!(!page.contains(address), "{address}");
     }
+    let pictures = page.matches("src=\"data:image/png;base64,").count();
+    assert_eq!((page.matches("src=").count(), pictures), (2, 2));
 }
 
 #[test]
@@ -65,6 +67,44 @@ fn a_redacted_page_has_no_name_and_no_statistics_of_weights() {
     assert!(page.contains("layer 1") && page.contains("layer 2"));
     assert!(!page.contains("class=\"plot channels\""));
     assert!(page.contains("class=\"plot histogram\""));
+    assert!(!page.contains("<img") && !page.contains("<section id=\"inputs\""));
+}
+
+#[test]
+fn a_layer_lists_the_rows_that_nearly_applied() {
+    let page = page(&report("name"), None, false).unwrap();
+    let second = page.split("id=\"layer-2\"").nth(1).unwrap();
+    let row =
+        "<code>conv-wide</code></th><td>the form of the requantization</td><td class=\"why\">name is i8, not i32</td>";
+    assert!(second.contains(row), "{second}");
+    assert!(
+        second.find("conv-wide") < second.find("conv-far"),
+        "the nearest row stands first"
+    );
+    let first = page
+        .split("id=\"layer-1\"")
+        .nth(1)
+        .unwrap()
+        .split("id=\"layer-2\"")
+        .next()
+        .unwrap();
+    assert!(!first.contains("conv-wide"));
+}
+
+#[test]
+fn the_command_is_quoted_for_a_shell() {
+    let page = page(&report("it's"), None, false).unwrap();
+    let command = "strait compile deploy.toml --target chip --set 'a.b=&quot;it'\\''s&quot;'";
+    assert!(page.replace("&#x27;", "'").contains(command));
+}
+
+#[test]
+fn changed_answers_say_what_each_model_answers() {
+    let page = page(&report("name"), None, false).unwrap();
+    let changed = page.split("Answers that changed").nth(1).unwrap();
+    assert!(changed.contains("1 of 100 samples are answered otherwise than in float: 1 were right and are wrong now"));
+    assert!(changed.contains("score 9.5, 0.25 ahead"), "{changed}");
+    assert!(page.contains("class=\"plot curve\""));
 }
 
 #[test]
@@ -74,8 +114,10 @@ fn what_is_not_known_is_left_out() {
         (layer.operands, layer.operations) = (Vec::new(), None);
     }
     (report.distributions, report.weights) = (Vec::new(), Vec::new());
+    (report.seen, report.changed) = (Vec::new(), Vec::new());
     let page = page(&report, None, false).unwrap();
     assert!(!page.contains("<section id=\"graph\""));
+    assert!(!page.contains("<section id=\"inputs\""));
     assert!(!page.contains("<figure>"));
     assert!(page.contains("strait analyze"));
 }

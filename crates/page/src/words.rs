@@ -77,6 +77,17 @@ pub(crate) fn decibel(snr: f64) -> String {
     }
 }
 
+/// An SNR of this many dB stands for no error at all.
+pub(crate) const EXACT: f64 = 200.0;
+
+/// A ratio of signal to noise, if there is noise.
+pub(crate) fn error(snr: f64) -> String {
+    match snr < EXACT {
+        true => decibel(snr),
+        false => "no error".to_owned(),
+    }
+}
+
 /// A figure of a metric. A line does not end in front of its unit.
 pub(crate) fn figure(unit: strait_evaluate::Unit, value: f64) -> String {
     unit.shown(value).replace(' ', "\u{a0}").replace('-', "−")
@@ -99,6 +110,15 @@ pub(crate) fn percent(share: f64) -> String {
         small if small < 0.01 => "below 0.01 %".to_owned(),
         some if some < 10.0 => format!("{some:.2} %"),
         much => format!("{much:.1} %"),
+    }
+}
+
+/// A word of a command, with quotes if a shell would read it otherwise.
+pub(crate) fn shell(word: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_=+./,:@%".contains(&byte);
+    match !word.is_empty() && word.bytes().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
     }
 }
 

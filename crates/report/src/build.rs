@@ -105,6 +105,7 @@ pub fn build(material: Material<'_>) -> Report {
         data: BTreeMap::new(),
         sources: BTreeMap::new(),
         settings: None,
+        set: Vec::new(),
         remarks: Vec::new(),
         summary: derived::summary(graph, &nodes, exact, fusion.fired.len() - exact, fusion.refused.len()),
         evidence: evidence::count(&spec.reference.oracle, &bases),
@@ -135,6 +136,8 @@ pub fn build(material: Material<'_>) -> Report {
         quantize: Vec::new(),
         distributions: Vec::new(),
         weights: Vec::new(),
+        seen: Vec::new(),
+        changed: Vec::new(),
     }
 }
 

@@ -19,6 +19,7 @@ mod lints;
 mod migrated;
 mod nearness;
 mod optimized;
+mod pictures;
 mod precision;
 mod rules;
 mod sanity;
@@ -55,6 +56,10 @@ pub use lints::{Lint, LintCode, PartLoss, RangeLoss, RequantizedBy, Taken};
 pub use migrated::{MovedScale, ScalePair};
 pub use nearness::{Distance, FreeIntegers, FromScales};
 pub use optimized::{CandidateError, Optimized, OptimizedLayer, OptimizedRange, OptimizedRanges};
+pub use pictures::{
+    ChangedAnswers, ChangedSample, GivenAnswer, Look, MOST_BYTES, MOST_POINTS, MOST_SAMPLES, MOST_SIDE, SeenInput,
+    SeenSample,
+};
 pub use precision::{LossLimit, MixedPrecision, PrecisionStep};
 pub use rules::{KeyReport, Otherwise, RuleReport};
 pub use sanity::{ErrorJump, Fault, Remedy, Sanity, SanityOutput, Unjudged};
@@ -94,6 +99,10 @@ pub struct Report {
     /// The settings of the configuration, without paths. Absent if there is no configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<serde_json::Value>,
+    /// The keys that the command line set, each as `KEY=VALUE`, in their order. Paths are left out, as in `settings`. Empty if it
+    /// set none, or if the configuration has `redact`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set: Vec<String>,
     /// Notes on what was assumed, and warnings about probable mistakes; absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<Remark>,
@@ -154,6 +163,14 @@ pub struct Report {
     /// The weights that have codes, channel by channel. Empty if the configuration has `redact`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weights: Vec<ChannelsOfWeights>,
+    /// What the network sees: the first calibration samples after their preprocessing, for each input. Empty without samples, or
+    /// if the configuration has `redact`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seen: Vec<SeenInput>,
+    /// The samples of `[evaluation]` whose answer changed, for each output with one answer to a sample. Empty if no metric reads
+    /// such an output, or if the configuration has `redact`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<ChangedAnswers>,
 }
 
 /// The target that a model was compiled for.

@@ -18,6 +18,14 @@ struct Axes {
 }
 
 impl Samples {
+    /// True if a picture of this input undoes the preprocessing. False if it stretches the numbers of the sample instead.
+    ///
+    /// # Panics
+    /// If there is no such input, which would be a bug in the caller.
+    pub fn undoes_preprocessing(&self, input: usize) -> bool {
+        self.input(input).is_in_bytes()
+    }
+
     /// Returns a picture of a sample as the model sees it, or `None` if input `input` does not have the shape of an
     /// image with one or three channels. For samples that are stored as bytes, the preprocessing is undone: the result
     /// of preprocessing 0 becomes level 0, and the result of preprocessing 255 becomes level 255. For other samples,
@@ -86,13 +94,17 @@ impl InputSamples {
         fits.then_some(found)
     }
 
-    /// For each number of the sample: the value that is shown as black, and the value that is shown as white.
-    fn ends(&self, numbers: &[f32]) -> [Vec<f32>; 2] {
-        let in_bytes = match self.source() {
+    /// True if the samples are stored as bytes.
+    fn is_in_bytes(&self) -> bool {
+        match self.source() {
             Source::Images(_) => true,
             other => other.types().iter().all(|(number, _)| *number == NumberType::U8),
-        };
-        if in_bytes {
+        }
+    }
+
+    /// For each number of the sample: the value that is shown as black, and the value that is shown as white.
+    fn ends(&self, numbers: &[f32]) -> [Vec<f32>; 2] {
+        if self.is_in_bytes() {
             return [0.0, 255.0].map(|stored| self.made_of(stored, numbers.len()));
         }
         let least = numbers.iter().copied().fold(f32::INFINITY, f32::min);

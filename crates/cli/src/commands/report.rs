@@ -1,7 +1,7 @@
 //! Runs `strait report`.
 
 use serde_json::json;
-use strait_driver::page::{self, Request};
+use strait_driver::page::{self, Request, Written};
 
 use crate::{arguments::ReportPage, console, exit::Exit};
 
@@ -11,11 +11,22 @@ pub(crate) fn run(arguments: &ReportPage) -> Exit {
         analysis: arguments.analysis.as_deref(),
         out: arguments.out.as_deref(),
         redact: arguments.redact,
+        node_data: arguments.node_data.as_deref(),
+        graph: arguments.graph.as_deref(),
+        qdq: arguments.qdq.as_deref(),
     });
     console::made(
         written,
         arguments.json,
-        |written| json!({ "page": written.file, "bytes": written.bytes }),
-        |written| format!("{}: {} bytes", written.file.display(), written.bytes),
+        |written| json!({ "page": written.file, "bytes": written.bytes, "others": written.others }),
+        text,
     )
+}
+
+fn text(written: &Written) -> String {
+    let mut text = format!("{}: {} bytes", written.file.display(), written.bytes);
+    for other in &written.others {
+        text += &format!("\n{}", other.display());
+    }
+    text
 }

@@ -55,7 +55,7 @@ impl Side {
     ///
     /// # Errors
     /// As for [`Tail::behind`].
-    pub(crate) fn followed_by(mut self, tail: Option<&Tail>, session: &Session<'_>) -> Result<Side, Stop> {
+    pub(crate) fn followed_by(self, tail: Option<&Tail>, session: &Session<'_>) -> Result<Side, Stop> {
         let names: Vec<String> = self.plan.outputs().map(|port| port.name.clone()).collect();
         self.followed_as(tail, &names, session)
     }

@@ -12,17 +12,38 @@ use crate::{
         types::{Evaluation, MetricTable},
     },
     evaluation::{Judge, Side, Subject, Tail, classes, doubts, grid, make_judges, notes, unexpected},
+    report::ChangedAnswers,
     session::Session,
     stop::Stop,
 };
 
-use super::{inputs, job::Job, ready::Ready};
+use super::{
+    inputs,
+    job::Job,
+    pictures::{Single, changed, singles},
+    ready::Ready,
+};
 
 /// The samples for the evaluation, and the prepared metrics.
 pub(super) struct Prepared {
     pub(super) samples: Samples,
     pub(super) metrics: Vec<(KeyPath, MetricTable)>,
-    pub(super) judges: Vec<Judge>,
+    /// The metrics, and behind them what notes the answers of `singles`.
+    all: Vec<Judge>,
+    singles: Vec<Single>,
+}
+
+impl Prepared {
+    /// The metrics.
+    pub(super) fn judges(&self) -> &[Judge] {
+        let metrics = self.all.len().saturating_sub(self.singles.len());
+        self.all.get(..metrics).unwrap_or_default()
+    }
+
+    /// The notes of the answers, among the notes of all judges.
+    fn answers<'n>(&self, notes: &'n [Vec<Note>]) -> &'n [Vec<Note>] {
+        notes.get(self.judges().len()..).unwrap_or_default()
+    }
 }
 
 pub(super) fn prepare(
@@ -44,15 +65,19 @@ pub(super) fn prepare(
         table: "evaluation",
         labels: evaluation.labels.as_ref().map(AsRef::as_ref),
     };
-    let judges = make_judges(&metrics, &subject).map_err(|stop| inputs::placed(loaded, stop))?;
+    let mut all = make_judges(&metrics, &subject).map_err(|stop| inputs::placed(loaded, stop))?;
     // Whether commands may be run is checked before any work begins.
-    for command in judges.iter().filter_map(|judge| judge.command.as_ref()) {
+    for command in all.iter().filter_map(|judge| judge.command.as_ref()) {
         command.allowed(session).map_err(|stop| inputs::placed(loaded, stop))?;
     }
+    // Answers are noted even if they are not shown, so that processes that share the work note the same.
+    let (singles, judges) = singles(&metrics, &subject);
+    all.extend(judges);
     Ok(Prepared {
         samples,
         metrics,
-        judges,
+        all,
+        singles,
     })
 }
 
@@ -87,7 +112,7 @@ pub(super) fn float_notes(
     let notes = notes(
         float,
         [None; 2],
-        &evaluation.judges,
+        &evaluation.all,
         &evaluation.samples,
         session,
         "evaluate (float)",
@@ -95,7 +120,7 @@ pub(super) fn float_notes(
     .map_err(|stop| inputs::placed(loaded, stop))?;
     let expected = (loaded.config.evaluation.as_ref()).and_then(|evaluation| evaluation.expect_float);
     let outputs = float.outputs();
-    for (Judge { measure, .. }, notes) in evaluation.judges.iter().zip(&notes) {
+    for (Judge { measure, .. }, notes) in evaluation.judges().iter().zip(&notes) {
         let table = evaluation.metrics.iter().find(|(_, table)| table.name == measure.name);
         let known = table.and_then(|(place, table)| Some((place, table.expect_float?)));
         if known.is_none() && measure.name != Metric::Top1.name() {
@@ -131,22 +156,26 @@ pub(super) fn integer_side(
     Side::new(&built.module, &options, session)?.followed_by(tail, session)
 }
 
+/// The figures of the integer model, and the samples that it answers otherwise than the float model.
 pub(super) fn accuracy(
     evaluation: &Prepared,
     (float, float_notes): (Option<&Side>, &[Vec<Note>]),
     job: &Job<'_>,
     integer: &Side,
     session: &Session<'_>,
-) -> Result<Accuracy, Stop> {
+) -> Result<(Accuracy, Vec<ChangedAnswers>), Stop> {
     let phase = format!("evaluate ({})", job.target.spec().id);
-    let (judges, samples) = (&evaluation.judges, &evaluation.samples);
-    let integer = notes(integer, [float, None], judges, samples, session, &phase);
+    let samples = &evaluation.samples;
+    let integer = notes(integer, [float, None], &evaluation.all, samples, session, &phase);
     let integer = integer.map_err(|stop| inputs::placed(job.loaded, stop))?;
-    Ok(Accuracy::new(
-        judges.iter().map(|judge| &judge.measure),
+    let answers = [float_notes, &integer].map(|notes| evaluation.answers(notes));
+    let changed = changed(job.loaded, &evaluation.singles, answers, (&job.ready.specs, samples))?;
+    let accuracy = Accuracy::new(
+        evaluation.judges().iter().map(|judge| &judge.measure),
         samples.count(),
         &integer,
         Some(float_notes),
         None,
-    ))
+    );
+    Ok((accuracy, changed))
 }

@@ -15,7 +15,7 @@ use crate::{
     diagnostic::Diagnostic,
     evaluation::{Side, whole_of},
     failure::{self, codes},
-    report::DataReport,
+    report::{DataReport, SeenInput},
     sanity::Reference,
     session::Session,
     stop::Stop,
@@ -24,7 +24,7 @@ use crate::{
 
 use super::{
     accuracy::{Prepared, float_notes, prepare},
-    inputs, nan, observe,
+    inputs, nan, observe, pictures,
     ready::Ready,
     settings::settings_digest,
 };
@@ -45,6 +45,8 @@ pub(super) struct Before<'a> {
     pub(super) remarks: Vec<Diagnostic>,
     pub(super) sources: Sources,
     pub(super) data: BTreeMap<String, DataReport>,
+    /// What the network sees at each input.
+    pub(super) seen: Vec<SeenInput>,
 }
 
 /// Observes the float model, runs it for the metrics, and collects the facts about the model and the samples that the
@@ -84,7 +86,7 @@ pub(super) fn before_targets<'a>(
             .map(|evaluation| float_notes(evaluation, &side, loaded, session));
         // The float model is kept only if a metric compares the integer model with it. The float model then runs again
         // beside each target's integer model.
-        let compares = |evaluation: &Prepared| (evaluation.judges.iter()).any(|judge| judge.measure.meter.compares());
+        let compares = |evaluation: &Prepared| (evaluation.judges().iter()).any(|judge| judge.measure.meter.compares());
         let side = Some(side).filter(|_| evaluation.as_ref().is_some_and(compares));
         Ok::<_, Stop>((side, reference, notes.transpose()?))
     });
@@ -132,6 +134,7 @@ pub(super) fn before_targets<'a>(
         float_notes,
         sources,
         data,
+        seen: pictures::seen(loaded, &ready.specs, samples)?,
     })
 }
 

@@ -187,7 +187,8 @@ fn for_target(
     }
     if let (Some(evaluation), Some(notes), Some(integer)) = (&before.evaluation, &before.float_notes, &integer) {
         let float = (before.float.as_ref(), notes.as_slice());
-        report.accuracy = Some(accuracy(evaluation, float, &job, integer, session)?);
+        let (measured, changed) = accuracy(evaluation, float, &job, integer, session)?;
+        (report.accuracy, report.changed) = (Some(measured), changed);
         report.costly = costly(&job, &lowered, report.accuracy.as_ref(), session)?;
     }
     // What is made here stays in memory until it is written, so it is made only after all runs, when the plan of the
@@ -216,6 +217,10 @@ fn for_target(
         .extend(searched.map(|digest| ("optimize".to_owned(), digest)));
     report.sources = sources_of(&sources);
     report.settings = Some(loaded.settings_for(id));
+    if !loaded.config.output.redact {
+        report.set.clone_from(&loaded.set);
+    }
+    report.seen.clone_from(&before.seen);
     let page = page(loaded, &report)?;
     let deployment = deployment(&job);
     let parts = CommonParts {

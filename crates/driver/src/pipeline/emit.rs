@@ -32,7 +32,7 @@ use super::{
 use crate::pipeline::job::Job;
 
 /// Name of the Q/DQ ONNX file.
-const QDQ_ONNX_FILE: &str = "model.qdq.onnx";
+pub(crate) const QDQ_ONNX_FILE: &str = "model.qdq.onnx";
 
 /// Name of the ONNX file of quantized operators.
 const QOPERATOR_ONNX_FILE: &str = "model.qoperator.onnx";

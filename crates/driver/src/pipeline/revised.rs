@@ -253,7 +253,7 @@ fn measure(
     let accuracy = match (&before.evaluation, &before.float_notes) {
         (Some(evaluation), Some(notes)) => {
             let float = (before.float.as_ref(), notes.as_slice());
-            Some(accuracy(evaluation, float, job, &integer, session)?)
+            Some(accuracy(evaluation, float, job, &integer, session)?.0)
         }
         _ => None,
     };

@@ -16,10 +16,7 @@ use strait_images::encode_png;
 use strait_samples::{InputSpec, NumberType, Samples, Scratch, Writer, escape};
 
 use crate::{
-    config::{
-        KeyPath, Loaded,
-        types::{ColorOrder, Step},
-    },
+    config::{KeyPath, Loaded},
     evaluation::{Side, whole_of},
     failure::{self, codes, unwritten},
     sanity::ran,
@@ -28,7 +25,7 @@ use crate::{
     table,
 };
 
-use super::inputs;
+use super::{inputs, pictures};
 use crate::pipeline::read::read;
 
 /// Name of the file that lists the samples.
@@ -221,11 +218,6 @@ fn opened(loaded: &Loaded, chosen: SeenSamples, specs: &[InputSpec]) -> Result<S
 
 impl Unfinished {
     fn create(loaded: &Loaded, spec: &InputSpec, samples: usize, out: &Path) -> Result<Unfinished, Stop> {
-        let preprocess = inputs::preprocessing(loaded, &spec.name);
-        let colors = preprocess.steps.iter().rev().find_map(|step| match step {
-            Step::Color(order) => Some(*order),
-            _ => None,
-        });
         let shape: Vec<usize> = match spec.shape.as_slice() {
             [1, rest @ ..] => rest.to_vec(),
             shape => shape.to_vec(),
@@ -235,7 +227,7 @@ impl Unfinished {
         let writer = Writer::create(&file, NumberType::from(spec.elem), &all);
         Ok(Unfinished {
             writer: writer.map_err(|error| unwritten(&file, &error))?,
-            is_bgr: colors.or(preprocess.stored.color) == Some(ColorOrder::Bgr),
+            is_bgr: pictures::is_bgr(loaded, &spec.name),
             sum: 0.0,
             count: 0,
             seen: SeenInput {

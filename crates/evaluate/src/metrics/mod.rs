@@ -1,6 +1,7 @@
 //! The metrics, one file each.
 
 mod agreement;
+mod answered;
 mod auc;
 mod claim;
 mod flip;
@@ -8,12 +9,14 @@ mod flips;
 mod map;
 mod miou;
 mod nearness;
+mod one_answer;
 mod own;
 mod perplexity;
 mod psnr;
 mod top;
 
 pub use agreement::Agreement;
+pub use answered::Answered;
 pub use auc::{Auc, Score};
 pub use claim::Claim;
 pub use flip::{Flip, Flipped};
@@ -21,6 +24,7 @@ pub use flips::Flips;
 pub use map::{BoxSource, Map, OVERLAPS};
 pub use miou::{Layout, Miou};
 pub use nearness::{Nearness, Of, ratio};
+pub use one_answer::OneAnswer;
 pub use own::Own;
 pub use perplexity::Perplexity;
 pub use psnr::Psnr;

@@ -1,12 +1,14 @@
 //! The plots, each a drawing in SVG. Colours are classes of the style sheet, so that they follow the reader's theme.
 
 mod channels;
+mod curve;
 mod errors;
 mod graph;
 mod histogram;
 mod waterfall;
 
 pub(crate) use channels::channels;
+pub(crate) use curve::curve;
 pub(crate) use errors::{LayerError, errors};
 pub(crate) use graph::{Box, Drawing, drawing};
 pub(crate) use histogram::histogram;

@@ -53,7 +53,27 @@ struct Plot {
 struct Finding {
     what: &'static str,
     text: String,
+    /// The code of the reason, which `strait explain` explains; empty if there is none, or if the text is the code.
+    code: String,
     toml: Option<String>,
+}
+
+impl Finding {
+    fn new(what: &'static str, text: String) -> Finding {
+        Finding {
+            what,
+            text,
+            code: String::new(),
+            toml: None,
+        }
+    }
+
+    fn with_code(mut self, code: &str) -> Finding {
+        if self.text != code {
+            code.clone_into(&mut self.code);
+        }
+        self
+    }
 }
 
 /// A fusion row that nearly applied.
@@ -61,8 +81,13 @@ struct Finding {
 struct MissView {
     row: String,
     failed: String,
+    /// How many checks it passed before.
+    passed: Option<usize>,
     text: String,
 }
+
+/// The checks of a fusion row, in their order.
+const CHECKS: [&str; 5] = ["conditions", "form", "proof", "policy", "length"];
 
 /// At most this many rows that did not apply are named for a layer.
 const MOST: usize = 6;
@@ -76,24 +101,24 @@ pub(crate) fn layers(report: &Report, names: &Names<'_>, errors: &Errors<'_>) ->
     let mut misses: BTreeMap<&str, Vec<MissView>> = BTreeMap::new();
     for row in &report.fusions.rows {
         for miss in row.missed.iter().filter(|miss| miss.instead.is_none()) {
-            let of = misses.entry(miss.layer.as_str()).or_default();
-            if of.len() < MOST {
-                of.push(MissView {
-                    row: row.row.clone(),
-                    failed: miss.failed_at.clone(),
-                    text: miss.reason.text.clone(),
-                });
-            }
+            misses.entry(miss.layer.as_str()).or_default().push(MissView {
+                row: row.row.clone(),
+                failed: failed(&miss.failed_at).to_owned(),
+                passed: CHECKS.iter().position(|check| *check == miss.failed_at),
+                text: miss.reason.text.clone(),
+            });
         }
+    }
+    for of in misses.values_mut() {
+        // Rows that passed as many checks keep the order of the table.
+        of.sort_by_key(|miss| std::cmp::Reverse(miss.passed));
+        of.truncate(MOST);
     }
     let mut lints: BTreeMap<usize, Vec<Finding>> = BTreeMap::new();
     for lint in &report.lints {
         if let Some(index) = names.layer(&lint.layer) {
-            lints.entry(index).or_default().push(Finding {
-                what: "Lint",
-                text: lint.text.clone(),
-                toml: None,
-            });
+            let finding = Finding::new("Lint", lint.text.clone()).with_code(&lint.code);
+            lints.entry(index).or_default().push(finding);
         }
     }
     (report.layers.iter().enumerate())
@@ -101,20 +126,15 @@ pub(crate) fn layers(report: &Report, names: &Names<'_>, errors: &Errors<'_>) ->
             let error = errors.get(index);
             let mut findings: Vec<Finding> = Vec::new();
             if let Some(host) = &layer.host {
-                findings.push(Finding {
-                    what: "On the host",
-                    text: host.text.clone(),
-                    toml: None,
-                });
+                findings.push(Finding::new("On the host", host.text.clone()).with_code(&host.code));
             }
             findings.extend(
                 error
                     .into_iter()
                     .flat_map(|error| &error.reasons)
                     .map(|reason| Finding {
-                        what: "Loses accuracy",
-                        text: reason.text.clone(),
                         toml: reason.toml.clone(),
+                        ..Finding::new("Loses accuracy", reason.text.clone())
                     }),
             );
             findings.extend(lints.remove(&index).unwrap_or_default());
@@ -123,19 +143,15 @@ pub(crate) fn layers(report: &Report, names: &Names<'_>, errors: &Errors<'_>) ->
                 .refused
                 .iter()
                 .filter(|refused| refused.layer == layer.name);
-            findings.extend(refused.map(|refused| Finding {
-                what: "Not fused",
-                text: match &refused.row {
+            findings.extend(refused.map(|refused| {
+                let text = match &refused.row {
                     Some(row) => format!("{}, nearest to {row}: {}", refused.value, refused.reason.text),
                     None => format!("{}: {}", refused.value, refused.reason.text),
-                },
-                toml: None,
+                };
+                Finding::new("Not fused", text).with_code(&refused.reason.code)
             }));
-            findings.extend(layer.outside.iter().map(|outside| Finding {
-                what: "Outside of the evidence",
-                text: outside.to_string(),
-                toml: None,
-            }));
+            let outside = layer.outside.iter();
+            findings.extend(outside.map(|outside| Finding::new("Outside of the evidence", outside.to_string())));
             let snr = error.and_then(|error| error.entire.or(error.single));
             LayerView {
                 number: index + 1,
@@ -163,6 +179,18 @@ pub(crate) fn layers(report: &Report, names: &Names<'_>, errors: &Errors<'_>) ->
             }
         })
         .collect()
+}
+
+/// What a fusion row did not pass, in words.
+fn failed(check: &str) -> &str {
+    match check {
+        "conditions" => "a condition of the row",
+        "form" => "the form of the requantization",
+        "proof" => "the proof that both compute the same",
+        "policy" => "what `[fusion] accept` allows",
+        "length" => "another row fuses more steps",
+        other => other,
+    }
 }
 
 fn histogram(layer: &Layer, names: &Names<'_>) -> Option<Plot> {
@@ -262,7 +290,7 @@ fn facts(layer: &Layer, error: Option<&LayerAnalysis>, total: u64) -> Vec<Fact> 
         );
     }
     if let Some(error) = error {
-        let told = |what: &str, snr: Option<f64>| snr.map(|snr| format!("{what} {}", words::decibel(snr)));
+        let told = |what: &str, snr: Option<f64>| snr.map(|snr| format!("{what} {}", words::error(snr)));
         let all = [
             told("accumulated", error.entire),
             told("what it reads", error.before),

@@ -2,6 +2,7 @@
 
 mod forms;
 mod graph;
+mod inputs;
 mod layers;
 mod names;
 mod next;
@@ -15,8 +16,10 @@ use strait_report::{Analysis, Report};
 use crate::PageError;
 
 use graph::Graph;
+use inputs::Inputs;
 use layers::LayerView;
-use names::{Errors, Names};
+use names::Errors;
+pub(crate) use names::Names;
 pub use next::{Advice, next};
 use points::Points;
 use settings::Settings;
@@ -35,6 +38,7 @@ pub(crate) struct View {
     points: Points,
     graph: Option<Graph>,
     layers: Vec<LayerView>,
+    inputs: Option<Inputs>,
     settings: Settings,
 }
 
@@ -52,6 +56,7 @@ impl View {
             points: Points::new(report, analysis, &names),
             graph: Graph::new(report, &errors),
             layers: layers::layers(report, &names, &errors),
+            inputs: Inputs::new(report),
             settings: Settings::new(report),
         }
     }

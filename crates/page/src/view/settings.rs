@@ -44,7 +44,7 @@ impl Settings {
             flatten("", settings, &mut keys);
         }
         Settings {
-            command: format!("strait compile deploy.toml --target {}", target.id),
+            command: command(report),
             versions: [
                 ["strait", &report.strait],
                 ["target", &target.id],
@@ -104,6 +104,15 @@ impl Settings {
                 .collect(),
         }
     }
+}
+
+/// The command that makes the artifact again.
+fn command(report: &Report) -> String {
+    let mut all = vec!["strait", "compile", "deploy.toml", "--target", &report.target.id];
+    for set in &report.set {
+        all.extend(["--set", set]);
+    }
+    all.into_iter().map(words::shell).collect::<Vec<_>>().join(" ")
 }
 
 fn rule_view(index: usize, rule: &strait_report::RuleReport) -> RuleView {

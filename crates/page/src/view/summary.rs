@@ -173,7 +173,12 @@ fn verdict(report: &Report) -> (&'static str, &'static str, String) {
     }
     let placed = placed(report);
     match figures {
-        Some((gain, said)) if gain < -MUCH => ("fair", "Loses accuracy", sentence(&format!("{said}; {placed}"))),
+        Some((gain, said)) if gain < -MUCH => {
+            let costly = report.costly.first();
+            let most = costly.map(|costly| format!("; the layer that costs most is {}", costly.layer));
+            let text = format!("{said}{}; {placed}", most.unwrap_or_default());
+            ("fair", "Loses accuracy", sentence(&text))
+        }
         Some((_, said)) => ("good", "Close to float", sentence(&format!("{said}; {placed}"))),
         None => {
             let snr = report

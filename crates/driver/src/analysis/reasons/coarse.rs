@@ -24,7 +24,7 @@ pub(super) fn find(facts: &Facts<'_>) -> Vec<LossReason> {
         return Vec::new();
     }
     let text = |one: &str, least: f64, other: &str, most: f64| {
-        format!("its {one} alone leave {least:.1} dB at the outputs, its {other} {most:.1} dB")
+        format!("rounding its {one} alone leaves {least:.1} dB at the outputs, rounding its {other} alone {most:.1} dB")
     };
     let found = if weights + APART <= activations {
         let text = text("weights", weights, "activations", activations);

@@ -62,7 +62,7 @@ impl<'a> Runner<'a> {
 
     pub(super) fn notes(&self, side: &Side, what: &str) -> Result<Notes, Stop> {
         let phase = format!("evaluate {what} ({})", self.job.id());
-        let (judges, samples) = (&self.evaluation.judges, &self.evaluation.samples);
+        let (judges, samples) = (self.evaluation.judges(), &self.evaluation.samples);
         let taken = notes(side, [self.float, None], judges, samples, self.session, &phase);
         taken.map_err(|stop| inputs::placed(self.job.loaded, stop))
     }
@@ -79,7 +79,10 @@ impl<'a> Runner<'a> {
     /// The notes of a simulation.
     fn simulated(&self, module: &Module, what: &str) -> Result<Notes, Stop> {
         let whole = whole_of(&self.job.ready.bodies, module)?;
-        self.followed(Side::new(whole.as_ref(), &self.session.means().options, self.session)?, what)
+        self.followed(
+            Side::new(whole.as_ref(), &self.session.means().options, self.session)?,
+            what,
+        )
     }
 
     /// The notes of a stage with what lies behind the cut of the model.
@@ -209,7 +212,7 @@ impl Measured {
         steps.push((Cause::Fusions, fusions));
         let last = all.len();
         all.push(fused);
-        let judges = &runner.evaluation.judges;
+        let judges = runner.evaluation.judges();
         let samples = runner.evaluation.samples.count();
         let metrics = judges.iter().enumerate().map(|(metric, judge)| {
             let of = |run: usize| {

@@ -91,7 +91,7 @@ impl Trial<'_> {
             Some(runner) => {
                 let notes = runner.notes(&integer, "with a rule")?;
                 let float = self.before.float_notes.as_deref().unwrap_or_default();
-                let judges = runner.evaluation.judges.iter().enumerate();
+                let judges = runner.evaluation.judges().iter().enumerate();
                 let changes = judges.map(|(metric, judge)| {
                     let runs = [float, &self.measured.integer, &notes];
                     let of = |run: usize| {
