@@ -40,6 +40,7 @@ Usage: cargo xtask oracles [--optional] [--forms] [--document]
        cargo xtask oracles --deploy
        cargo xtask oracles --operators [--all] [--zoo] [NAME]
        cargo xtask oracles --qdq [--document] [--zoo] [NAME]
+       cargo xtask oracles --environments
 
   --optional     without a way to get the packages, say so and end well
   --forms        only the requantization forms
@@ -61,6 +62,7 @@ Usage: cargo xtask oracles [--optional] [--forms] [--document]
   --shares       only the shares of one compilation in examples/kubernetes and examples/ray; what needs a package that is not
                  there (kubernetes-validate, ray) is skipped
   --models       with --written, no graphs
+  --environments only make the Python environments
   --bless        add those that pass to tests/onnx/passing.txt
   --refused      say of each that is not read why
   --by-operator  say how many are not read for which operator
@@ -87,6 +89,10 @@ fn compare(arguments: &[String]) -> Outcome {
         Some(("--shares", [])) => return shares(&python::interpreter()?),
         Some(("--operators", rest)) => return operator_files(&python::interpreter()?, rest),
         Some(("--qdq", rest)) => return qdq_files(&python::interpreter()?, rest, true),
+        Some(("--environments", [])) => {
+            python::interpreter()?;
+            return python::tosa_interpreter().map(|_| ());
+        }
         _ => {}
     }
     let (mut optional, mut forms_only, mut document) = (false, false, false);

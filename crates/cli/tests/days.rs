@@ -181,3 +181,9 @@ fn two_lost_points_are_found_and_won_back() {
 fn a_stepping_of_a_chip_becomes_an_overlay_that_is_proved() {
     live("stepping");
 }
+
+#[test]
+#[ignore = "takes minutes, and needs real data"]
+fn a_detector_comes_to_two_chips_from_its_file_to_gates_that_hold() {
+    live("detector");
+}

@@ -64,6 +64,15 @@ class Built:
         return Report.parse((self._folder / _REPORT).read_text("utf-8"))
 
     @property
+    def tail(self) -> Path | None:
+        """The float ONNX file of what lies behind the cut, for a model that was compiled with ``tail = "onnx"``.
+
+        :meth:`run` ends at the cut, with the tensors that this file reads.
+        """
+        file = self._folder / "tail.onnx"
+        return file if file.exists() else None
+
+    @property
     def inputs(self) -> dict[str, tuple[str, tuple[int, ...]]]:
         """Type and shape of each input."""
         return {name: (dtype, tuple(shape)) for name, dtype, shape in self._session.inputs()}
