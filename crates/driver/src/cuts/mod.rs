@@ -2,7 +2,7 @@
 //!
 //! The *end* of a model is everything behind its last layers with weights: nodes from which no convolution and no matrix
 //! product is reached. It is worth a cut only if something in it is known to lose accuracy on codes, or runs on the host
-//! anyway ([`signs`]). The cut then lies directly behind the layers with weights, and what computes with their results as
+//! anyway (`signs`). The cut then lies directly behind the layers with weights, and what computes with their results as
 //! codes just as well (activations, residual additions, pools) stays in front of it.
 //!
 //! ```text
