@@ -9,6 +9,7 @@ mod byte_tables;
     allow(dead_code, reason = "only x86-64 has vectors so far")
 )]
 mod i32s;
+#[cfg(target_arch = "x86_64")]
 mod intrinsics;
 mod job;
 mod nibbles;

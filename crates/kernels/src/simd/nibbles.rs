@@ -1,6 +1,7 @@
 //! Codes of 4 bits in words of 32 bits, and how a vector of them becomes floats.
 
 use super::F32s;
+#[cfg(target_arch = "x86_64")]
 use super::intrinsics::intrinsics;
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
