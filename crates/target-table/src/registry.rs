@@ -298,29 +298,6 @@ impl From<Diagnostics> for RegistryError {
     }
 }
 
-/// Parses the tables of all factories, each on a thread of its own: this is most of what a short command does.
-fn parsed(factories: &[&TargetFactory]) -> Vec<Result<Table, Diagnostics>> {
-    let parse = |factory: &TargetFactory| Table::parse(factory.origin, factory.table);
-    std::thread::scope(|scope| {
-        let begun: Vec<_> = factories
-            .iter()
-            .map(|factory| {
-                let thread = std::thread::Builder::new().stack_size(STACK);
-                // Without another thread, this one parses the table.
-                thread.spawn_scoped(scope, || parse(factory)).ok()
-            })
-            .collect();
-        let tables = factories.iter().zip(begun).map(|(factory, begun)| match begun {
-            Some(begun) => begun.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            None => parse(factory),
-        });
-        tables.collect()
-    })
-}
-
-/// The stack of a thread that parses a table. The depth of tables is limited.
-const STACK: usize = 8 << 20;
-
 impl Registry {
     /// The targets whose crates are linked into this binary. They are sorted by id, since the order of linking has no
     /// meaning.
@@ -331,8 +308,8 @@ impl Registry {
         let mut registry = Registry::default();
         let mut factories: Vec<&TargetFactory> = inventory::iter::<TargetFactory>.into_iter().collect();
         factories.sort_by_key(|f| (f.origin, f.table));
-        for (factory, table) in factories.iter().zip(parsed(&factories)) {
-            registry.add_parsed(factory, table?)?;
+        for factory in factories {
+            registry.add(factory)?;
         }
         Ok(registry)
     }
@@ -342,11 +319,8 @@ impl Registry {
     /// # Errors
     /// As for [`Registry::builtin`].
     pub fn add(&mut self, factory: &TargetFactory) -> Result<(), RegistryError> {
-        self.add_parsed(factory, Table::parse(factory.origin, factory.table)?)
-    }
-
-    fn add_parsed(&mut self, factory: &TargetFactory, table: Table) -> Result<(), RegistryError> {
         let origin = Origin::BuiltIn(factory.origin.into());
+        let table = Table::parse(factory.origin, factory.table)?;
         let refused = |message| RegistryError::Kernels {
             origin: origin.clone(),
             message,
