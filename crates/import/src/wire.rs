@@ -24,7 +24,8 @@ pub fn fields(message: &[u8]) -> impl Iterator<Item = (u64, Value<'_>)> {
     std::iter::from_fn(move || field(&mut rest))
 }
 
-fn field<'a>(rest: &mut &'a [u8]) -> Option<(u64, Value<'a>)> {
+/// Takes the first field of a message off, with its number. `None` if it is invalid.
+pub fn field<'a>(rest: &mut &'a [u8]) -> Option<(u64, Value<'a>)> {
     let key = varint(rest)?;
     let value = match key & 7 {
         0 => Value::Number(varint(rest)?),

@@ -1,6 +1,8 @@
 //! Adds notes to the nodes of a file, as `metadata_props`, which viewers show beside the attributes of a node. All other bytes
 //! of the file stay as they are, so that this works for files of any version and size.
 
+use strait_import::wire::{self, Value};
+
 /// The field of a model that has its graph.
 const GRAPH: u64 = 7;
 
@@ -104,42 +106,14 @@ fn fields(message: &[u8]) -> Result<Vec<Field<'_>>, Damaged> {
 
 fn field<'a>(rest: &mut &'a [u8]) -> Option<Field<'a>> {
     let start = *rest;
-    let key = varint(rest)?;
-    let content = match key & 7 {
-        0 => varint(rest).map(|_| None)?,
-        1 => take(rest, 8).map(|_| None)?,
-        5 => take(rest, 4).map(|_| None)?,
-        2 => {
-            let length = usize::try_from(varint(rest)?).ok()?;
-            Some(take(rest, length)?)
-        }
-        _ => return None,
+    let (number, value) = wire::field(rest)?;
+    let content = match value {
+        Value::Bytes(bytes) => Some(bytes),
+        Value::Number(_) | Value::Fixed => None,
+        Value::Cut { .. } => return None,
     };
     let whole = start.get(..start.len() - rest.len())?;
-    Some(Field {
-        number: key >> 3,
-        content,
-        whole,
-    })
-}
-
-fn take<'a>(rest: &mut &'a [u8], length: usize) -> Option<&'a [u8]> {
-    let (taken, behind) = rest.split_at_checked(length)?;
-    *rest = behind;
-    Some(taken)
-}
-
-fn varint(rest: &mut &[u8]) -> Option<u64> {
-    let mut value = 0u64;
-    for shift in (0..64).step_by(7) {
-        let (&byte, behind) = rest.split_first()?;
-        *rest = behind;
-        value |= u64::from(byte & 0x7f) << shift;
-        if byte < 0x80 {
-            return Some(value);
-        }
-    }
-    None
+    Some(Field { number, content, whole })
 }
 
 /// Appends a field of bytes.

@@ -50,19 +50,11 @@ pub fn check(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Resu
     let mut checks = Checks { targets: Vec::new() };
     for (target, origin) in chosen {
         let (of_target, selection) = ready.of_target(&observation, target.spec(), &loaded, session)?;
+        let parts = (&*of_target.module, &*of_target.observation, &selection);
+        let own = (target.clone(), origin);
         let job = Job {
-            loaded: &loaded,
-            ready: &ready,
-            canonical: &of_target.module,
-            rules: &ready.rules,
-            selection: &selection,
-            observation: &of_target.observation,
-            target: target.clone(),
-            origin,
-            formats: Vec::new(),
-            ranges: &ranges,
-            params: ready.params.as_ref(),
             algorithms: None,
+            ..Job::new(&loaded, &ready, parts, own, &ranges)
         };
         let lowered = lowered::unverified(&job, session)?;
         let report = of_built(target.spec(), job.canonical, &lowered.built, &BTreeMap::new());

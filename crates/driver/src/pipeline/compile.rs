@@ -116,19 +116,11 @@ fn for_target(
 ) -> Result<(Digest, Report), Stop> {
     let ready = before.ready;
     let (of_target, selection) = ready.of_target(&before.observation, target.spec(), loaded, session)?;
+    let parts = (&*of_target.module, &*of_target.observation, &selection);
+    let own = (target.clone(), origin);
     let job = Job {
-        loaded,
-        ready,
-        canonical: &of_target.module,
-        rules: &ready.rules,
-        selection: &selection,
-        observation: &of_target.observation,
-        target: target.clone(),
-        origin,
         formats,
-        ranges: &before.ranges,
-        params: ready.params.as_ref(),
-        algorithms: loaded.config.optimize.algorithms(),
+        ..Job::new(loaded, ready, parts, own, &before.ranges)
     };
     let mixed = mixed::search(&job, session)?;
     let job = mixed.as_ref().map_or(job.clone(), |mixed| mixed.job(&job));

@@ -39,6 +39,33 @@ pub(super) struct Job<'a> {
     pub(super) algorithms: Option<Algorithms>,
 }
 
+impl<'a> Job<'a> {
+    /// The inputs for a target, whose module, observation and selection come from [`Ready::of_target`]. No formats are
+    /// written besides the artifact.
+    pub(super) fn new(
+        loaded: &'a Loaded,
+        ready: &'a Ready,
+        (canonical, observation, selection): (&'a Module, &'a Observation, &'a Selection),
+        (target, origin): (Arc<dyn Target>, Origin),
+        ranges: &'a Ranges,
+    ) -> Job<'a> {
+        Job {
+            loaded,
+            ready,
+            canonical,
+            rules: &ready.rules,
+            selection,
+            observation,
+            target,
+            origin,
+            formats: Vec::new(),
+            ranges,
+            params: ready.params.as_ref(),
+            algorithms: loaded.config.optimize.algorithms(),
+        }
+    }
+}
+
 impl Job<'_> {
     /// True if there are neither calibration samples nor a record of a vendor's tool, so that all scales come from the
     /// model.

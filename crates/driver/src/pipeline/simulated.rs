@@ -68,20 +68,9 @@ pub(crate) fn simulated(
     }
     let observation = ready.statistics(&ready.canonical, &ready.requests, loaded, session)?;
     let (of_target, selection) = ready.of_target(&observation, target.spec(), loaded, session)?;
-    let job = Job {
-        loaded,
-        ready: &ready,
-        canonical: &of_target.module,
-        rules: &ready.rules,
-        selection: &selection,
-        observation: &of_target.observation,
-        target,
-        origin,
-        formats: Vec::new(),
-        ranges: &Ranges::default(),
-        params: ready.params.as_ref(),
-        algorithms: loaded.config.optimize.algorithms(),
-    };
+    let parts = (&*of_target.module, &*of_target.observation, &selection);
+    let ranges = Ranges::default();
+    let job = Job::new(loaded, &ready, parts, (target, origin), &ranges);
     let mixed = mixed::search(&job, session)?;
     let job = mixed.as_ref().map_or(job.clone(), |mixed| mixed.job(&job));
     let annotated = annotate(&job, session)?;

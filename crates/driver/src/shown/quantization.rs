@@ -51,7 +51,7 @@ impl Display for Shown<'_, Quantization> {
     }
 }
 
-/// The row of a config, with a remark if its grid is that of other tensors.
+/// The row of a config, without a remark.
 fn row(found: &Quantization, config: &ConfigReport, names: &BTreeMap<&str, String>) -> Row {
     let shown = |name: &str| names.get(name).cloned().unwrap_or_default();
     let codes = found.schemes.get(config.scheme).map(|scheme| scheme.codes.clone());

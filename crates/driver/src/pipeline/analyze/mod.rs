@@ -70,20 +70,9 @@ pub fn analyze(
     lowered::foresee(loaded, &ready, (spec, &selection), session)?;
     let before = before_targets(loaded, &ready, &[spec], session)?;
     let (of_target, selection) = ready.of_target(&before.observation, spec, loaded, session)?;
-    let job = Job {
-        loaded,
-        ready: &ready,
-        canonical: &of_target.module,
-        rules: &ready.rules,
-        selection: &selection,
-        observation: &of_target.observation,
-        target: target.clone(),
-        origin,
-        formats: Vec::new(),
-        ranges: &before.ranges,
-        params: ready.params.as_ref(),
-        algorithms: loaded.config.optimize.algorithms(),
-    };
+    let parts = (&*of_target.module, &*of_target.observation, &selection);
+    let own = (target.clone(), origin);
+    let job = Job::new(loaded, &ready, parts, own, &before.ranges);
     let mixed = mixed::search(&job, session)?;
     let job = mixed.as_ref().map_or(job.clone(), |mixed| mixed.job(&job));
     let lowered = lower(&job, true, session)?;
