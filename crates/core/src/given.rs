@@ -21,7 +21,7 @@ use crate::tensor::{TensorData, TensorError};
 use smallvec::smallvec;
 use std::sync::Arc;
 use strait_requantize::Rounding;
-use strait_requantize::quantize::{dequantize, quantize};
+use strait_requantize::quantize::{dequantize, quantize_each};
 
 /// The largest number of bits of an activation's codes. Wider integers are accumulators, which have no scheme.
 const WIDEST: u32 = 16;
@@ -66,11 +66,16 @@ impl QuantParams {
         let Some(parts) = Parts::of_grid(self, &shape) else {
             return Ok(None);
         };
-        let real = |(index, &code): (usize, &i64)| {
-            let part = parts.of(index);
-            Some(dequantize(code, *self.scale.get(part)?, *self.zero_point.get(part)?))
-        };
-        Ok(codes.to_i64()?.iter().enumerate().map(real).collect())
+        let codes = codes.to_i64()?;
+        let mut reals = Vec::with_capacity(codes.len());
+        for row in codes.chunks(parts.row()) {
+            let part = parts.of(reals.len());
+            let (Some(&scale), Some(&zero)) = (self.scale.get(part), self.zero_point.get(part)) else {
+                return Ok(None);
+            };
+            reals.extend(row.iter().map(|&code| dequantize(code, scale, zero)));
+        }
+        Ok(Some(reals))
     }
 
     /// Returns the smallest and the largest number that the codes stand for: for the whole tensor, or for each channel
@@ -93,13 +98,16 @@ impl QuantParams {
         let extents: Vec<usize> = shape.iter().map(|&extent| extent as usize).collect();
         let parts = Parts::of_grid(self, &extents)?;
         let values = tensor.to_f32().ok()?;
-        let rounded = values.iter().enumerate().map(|(index, &x)| {
-            let part = parts.of(index);
+        let mut codes = Vec::with_capacity(values.len());
+        let mut rounded = Vec::with_capacity(values.len());
+        for row in values.chunks(parts.row()) {
+            let part = parts.of(rounded.len());
             let (&scale, &zero) = (self.scale.get(part)?, self.zero_point.get(part)?);
-            let code = quantize(x, scale, zero, scheme.rounding(), &(least..=most));
-            Some(dequantize(code, scale, zero))
-        });
-        TensorData::from_values(shape, &rounded.collect::<Option<Vec<f32>>>()?).ok()
+            codes.clear();
+            quantize_each(row, (scale, zero), scheme.rounding(), &(least..=most), &mut codes);
+            rounded.extend(codes.iter().map(|&code| dequantize(code, scale, zero)));
+        }
+        TensorData::from_values(shape, &rounded).ok()
     }
 }
 

@@ -95,34 +95,61 @@ pub fn quantize_each(
     range: &RangeInclusive<i32>,
     codes: &mut Vec<i64>,
 ) {
-    if rounding != Rounding::HalfEven {
-        let code = |&x: &f32| i64::from(quantize(x, scale, zero_point, rounding, range));
-        codes.extend(values.iter().map(code));
-        return;
+    // The ends of the range before the zero point is added.
+    let ends = [*range.start(), *range.end()].map(|end| i64::from(end) - i64::from(zero_point));
+    let near = -NEAR <= ends[0] && ends[0] <= ends[1] && ends[1] <= NEAR;
+    let grid = (scale, zero_point, ends.map(|end| end as f32));
+    match rounding {
+        Rounding::HalfEven if near => codes.extend(values.iter().map(|&x| near_code(x, grid, half_even))),
+        Rounding::HalfAway if near => codes.extend(values.iter().map(|&x| near_code(x, grid, half_away))),
+        _ => {
+            let code = |&x: &f32| i64::from(quantize(x, scale, zero_point, rounding, range));
+            codes.extend(values.iter().map(code));
+        }
     }
-    // Beyond this magnitude every code is an end of the range, whatever the zero point is.
-    const FAR: f32 = (1u64 << 33) as f32;
-    let (low, high) = (i64::from(*range.start()), i64::from(*range.end()));
-    codes.extend(values.iter().map(|&x| {
-        let v = x / scale;
-        let v = if v.is_nan() { 0.0 } else { half_even(v).clamp(-FAR, FAR) };
-        (v as i64 + i64::from(zero_point)).min(high).max(low)
-    }));
 }
 
-/// Rounds to the nearest integer, ties to even.
+/// The code of a number, if the ends of the range, less the zero point, are at most [`NEAR`]. The compiler makes vectors of
+/// this. Clamping to integers before the rounding gives the same as after it.
+#[inline(always)]
+fn near_code(x: f32, (scale, zero, [least, most]): (f32, i32, [f32; 2]), round: impl Fn(f32) -> f32) -> i64 {
+    let v = x / scale;
+    let v = if v.is_nan() { 0.0 } else { v };
+    let v = if v < least { least } else { v };
+    let v = if v > most { most } else { v };
+    let whole = (round(v) + WHOLE).to_bits().wrapping_sub(WHOLE.to_bits());
+    i64::from(whole.cast_signed().wrapping_add(zero))
+}
+
+/// Up to this magnitude, the functions below round exactly, and every integer is an f32.
+const NEAR: i64 = 1 << 22;
+
+/// The sum of this number and one of at most [`NEAR`] is rounded to an integer, ties to even. The integer is then in the low
+/// bits.
+const WHOLE: f32 = (3u32 << 22) as f32;
+
+/// Rounds a number of at most [`NEAR`] to the nearest integer, ties to even.
+#[inline(always)]
 fn half_even(v: f32) -> f32 {
-    // From here on, all floats are integers. Below, the sum with this number is rounded to an integer, ties to even.
-    const WHOLE: f32 = (1u32 << 23) as f32;
+    (v + WHOLE) - WHOLE
+}
+
+/// Rounds a number of at most [`NEAR`] to the nearest integer, ties away from zero.
+#[inline(always)]
+fn half_away(v: f32) -> f32 {
     let size = v.abs();
-    let rounded = if size < WHOLE { (size + WHOLE) - WHOLE } else { size };
-    rounded.copysign(v)
+    let even = half_even(size);
+    let away = if size - even == 0.5 { even + 1.0 } else { even };
+    away.copysign(v)
 }
 
 /// `scale * (q - zero_point)` for a code or an accumulator. The difference is computed exactly, then converted to `f32`
 /// and multiplied. The conversion and the product are rounded to `f32`.
 pub fn dequantize(q: impl Into<i64>, scale: f32, zero_point: i32) -> f32 {
-    scale * (i128::from(q.into()) - i128::from(zero_point)) as f32
+    let q = q.into();
+    // Conversions of 128 bits are slow, and hardly ever needed.
+    let difference = q.checked_sub(zero_point.into()).map(|difference| difference as f32);
+    scale * difference.unwrap_or_else(|| (i128::from(q) - i128::from(zero_point)) as f32)
 }
 
 /// The general dequantization: `max(scale * (q - zero_point), 0)`, or the same without the `max` if `relu` is not set.

@@ -149,12 +149,17 @@ fn channels(numbers: &TensorData, reals: &[f32], axis: usize) -> Option<Vec<Chan
     let inner: u64 = shape.iter().skip(axis + 1).product();
     let inner = usize::try_from(inner.max(1)).ok()?;
     let mut found = vec![Channel::default(); count];
-    for (at, (&x, &y)) in numbers.iter().zip(reals).enumerate() {
-        if let Some(channel) = found.get_mut(at / inner % count.max(1)) {
-            channel.most = channel.most.max(f64::from(x.abs()));
-            channel.most_code = channel.most_code.max(f64::from(y.abs()));
-            channel.squares.add(x, y);
-        }
+    let rows = numbers.chunks(inner).zip(reals.chunks(inner));
+    for (at, (numbers, reals)) in rows.enumerate() {
+        let Some(channel) = found.get_mut(at % count.max(1)) else {
+            continue;
+        };
+        // No comparison with NaN is true, so NaN is skipped.
+        let larger = |most: f32, x: &f32| if x.abs() > most { x.abs() } else { most };
+        let most = |of: &[f32]| of.iter().fold(0.0, larger).into();
+        channel.most = channel.most.max(most(numbers));
+        channel.most_code = channel.most_code.max(most(reals));
+        channel.squares.add_all(numbers, reals);
     }
     Some(found)
 }

@@ -77,7 +77,7 @@ pub(super) fn before_targets<'a>(
     constant.0.iter().for_each(|finding| session.remark(finding));
     let not_numbers = nan::found(loaded, canonical, &observation)?;
     let is_run = evaluation.is_some() || samples.count() > 0;
-    let float = is_run.then(|| {
+    let run = || {
         let side = Side::new(whole()?.as_ref(), &session.means().options, session)?;
         let side = side.followed_by(ready.tail.as_ref(), session)?;
         let reference = Reference::new(&side, canonical, samples, session)?;
@@ -89,8 +89,13 @@ pub(super) fn before_targets<'a>(
         let compares = |evaluation: &Prepared| (evaluation.judges().iter()).any(|judge| judge.measure.meter.compares());
         let side = Some(side).filter(|_| evaluation.as_ref().is_some_and(compares));
         Ok::<_, Stop>((side, reference, notes.transpose()?))
-    });
-    let (float, reference, float_notes) = float.transpose()?.unwrap_or_default();
+    };
+    let (seen, float) = strait_execute::both(
+        session.threads,
+        || pictures::seen(loaded, &ready.specs, samples),
+        || is_run.then(run).transpose(),
+    )?;
+    let (float, reference, float_notes) = float.unwrap_or_default();
     let is_random = config.calibration.data.as_ref().is_some_and(Data::is_random);
     let about_data: Vec<Diagnostic> = (is_random
         .then(|| Diagnostic::warning(codes::RANDOM, RANDOM))
@@ -134,7 +139,7 @@ pub(super) fn before_targets<'a>(
         float_notes,
         sources,
         data,
-        seen: pictures::seen(loaded, &ready.specs, samples)?,
+        seen,
     })
 }
 

@@ -221,8 +221,8 @@ fn for_target(
         deployment: &deployment,
     };
     let (digest, left_out) = session.phase(&format!("write ({id})"), None, |_| {
-        ready.model.unchanged().map_err(failure::model_changed)?;
         let others = |writer: &ArtifactWriter| {
+            ready.model.unchanged().map_err(failure::model_changed)?;
             if let Some(page) = &page {
                 writer.add_bytes(strait_page::PAGE_FILE, page.as_bytes())?;
             }

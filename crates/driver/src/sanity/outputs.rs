@@ -64,6 +64,21 @@ impl Squares {
         }
     }
 
+    /// Adds several pairs of numbers, one after the other.
+    pub(crate) fn add_all(&mut self, x: &[f32], y: &[f32]) {
+        let are_finite = |of: &[f32]| of.iter().fold(true, |all, number| all & number.is_finite());
+        if !are_finite(x) || !are_finite(y) {
+            return x.iter().zip(y).for_each(|(&x, &y)| self.add(x, y));
+        }
+        for (&x, &y) in x.iter().zip(y) {
+            let (x, y) = (f64::from(x), f64::from(y));
+            self.signal += x * x;
+            self.error += (x - y) * (x - y);
+            self.other += y * y;
+            self.product += x * y;
+        }
+    }
+
     /// Adds the sums over other numbers.
     pub(crate) fn merge(&mut self, more: Squares) {
         self.signal += more.signal;

@@ -10,6 +10,7 @@ mod maths;
 mod matrix;
 mod pool;
 mod reduce;
+mod statistics;
 
 pub use coded::{CodedMatrix, HalfBytes};
 pub use col2im::{Blocks, col2im};
@@ -20,3 +21,4 @@ pub use maths::{Unary, pow, unary};
 pub use matrix::Matrix;
 pub use pool::{average_pool, max_pool};
 pub use reduce::{Reduction, reduce, softmax};
+pub use statistics::{Range, count_in_bins, range};

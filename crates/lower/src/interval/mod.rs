@@ -7,7 +7,7 @@ use crate::taps::{Taps, Window};
 pub(crate) use reach::Reach;
 use strait_core::op::{Conv, Reduction};
 use strait_core::shape::window_elements;
-use strait_core::{Addend, Channels, Graph, Module, Node, Op, TensorData, ValueId, WeightZero};
+use strait_core::{Addend, Channels, Elem, Graph, Module, Node, Op, TensorData, TensorError, ValueId, WeightZero};
 use strait_requantize::range::{self, Accumulator, Order, Summands};
 use strait_requantize::{IntType, Per, Requantization};
 use strait_target::TargetSpec;
@@ -419,8 +419,7 @@ impl<'a> Bounds<'a> {
         let result = &self.graph.value(*node.outputs.first()?)?.ty.shape;
         let axis = axis.or(result.len().checked_sub(1))?;
         let channels = *weight.shape().first()? as usize;
-        let codes = weight.to_i64().ok()?;
-        let weights = less(&codes, channels, node.op.weight_zero());
+        let weights = less(weight, channels, node.op.weight_zero()).ok()?;
         let mut bias = vec![0; channels];
         let mut added = (0, 0);
         if let Some(value) = node.input(2) {
@@ -437,12 +436,25 @@ impl<'a> Bounds<'a> {
 }
 
 /// The weights, channel by channel: the codes minus the zero points.
-pub(crate) fn less(codes: &[i64], channels: usize, zeros: Option<&WeightZero>) -> Vec<i32> {
-    let each = (codes.len() / channels.max(1)).max(1);
-    let zero = |at: usize| zeros.map_or(0, |zeros| zeros.of(at / each));
-    // Both the code and the zero point have at most 16 bits.
-    let weight = |(at, &code): (usize, &i64)| (code as i32).saturating_sub(zero(at));
-    codes.iter().enumerate().map(weight).collect()
+///
+/// # Errors
+/// The codes are no integers.
+pub(crate) fn less(codes: &TensorData, channels: usize, zeros: Option<&WeightZero>) -> Result<Vec<i32>, TensorError> {
+    fn of<T: Copy>(codes: &[T], channels: usize, zeros: Option<&WeightZero>, whole: impl Fn(T) -> i32) -> Vec<i32> {
+        let each = (codes.len() / channels.max(1)).max(1);
+        let mut weights = Vec::with_capacity(codes.len());
+        for (channel, codes) in codes.chunks(each).enumerate() {
+            let zero = zeros.map_or(0, |zeros| zeros.of(channel));
+            weights.extend(codes.iter().map(|&code| whole(code).saturating_sub(zero)));
+        }
+        weights
+    }
+    Ok(match codes.elem() {
+        Elem::I8 => of(&codes.values::<i8>()?, channels, zeros, i32::from),
+        Elem::U8 => of(&codes.values::<u8>()?, channels, zeros, i32::from),
+        // Both the code and the zero point have at most 16 bits.
+        _ => of(&codes.to_i64()?, channels, zeros, |code| code as i32),
+    })
 }
 
 /// The smallest interval that contains the intervals of all channels.

@@ -83,7 +83,7 @@ impl<'a> Lowering<'a> {
         let codes = self.walk.parameter(codes).ok()?;
         let outputs = codes.shape().first().copied()? as usize;
         let zeros = WeightZero(grid.zero_point.clone());
-        let weights = less(&codes.to_i64().ok()?, outputs, Some(&zeros));
+        let weights = less(codes, outputs, Some(&zeros)).ok()?;
         let each = (weights.len() / outputs.max(1)).max(1);
         let sum = |weights: &[i32]| weights.iter().map(|weight| u64::from(weight.unsigned_abs())).sum();
         weights.chunks(each).map(sum).max()

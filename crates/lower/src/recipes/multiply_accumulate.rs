@@ -39,7 +39,7 @@ pub(super) fn lower(
     let baked = lowering.walk.parameter(weight)?;
     let channels = baked.shape().first().copied().unwrap_or(1) as usize;
     let weight_zero = WeightZero(grid.zero_point.clone());
-    let codes = less(&baked.to_i64()?, channels, Some(&weight_zero));
+    let codes = less(baked, channels, Some(&weight_zero))?;
     let bias = match site.node.input(2) {
         Some(_) => lowering.walk.parameter(lowering.baked(site.id, 2)?)?.to_i64()?,
         None => vec![0; channels],

@@ -4,6 +4,8 @@
 //! because ⌊⌊x / 2^k⌋ / 2⌋ = ⌊x / 2^(k+1)⌋. The exponent k is the smallest one with which at most [`MAX_BINS`] bins
 //! cover all elements and 0. So k depends only on the elements themselves, not on their order or grouping.
 
+use strait_kernels::{Context, float};
+
 /// The largest number of bins. Widths are powers of two, so the number of bins that cover the range lies between half
 /// of this limit and this limit.
 pub const MAX_BINS: usize = 4096;
@@ -15,44 +17,8 @@ const FINEST: i16 = -150;
 /// array with an entry for every bin.
 const FEW: usize = 512;
 
-/// With more elements than this, each is counted in one of several arrays.
-const MANY: usize = 1 << 14;
-
 /// From this exponent up to 0, the factor 2^−exponent is a normal f32 of at least 1, with which every product is exact.
 const SHORTEST: i16 = -127;
-
-/// Counts finite elements: result i is the number of elements x with ⌊x·scale⌋ = low + i. The products are exact, and
-/// their magnitudes are at most [`MAX_BINS`]. Neighbouring elements are counted in `ARRAYS` different arrays: if they are
-/// equal, as zeros often are, the processor need not wait for one count before it adds to it again.
-fn counted<const ARRAYS: usize>(elements: &[f32], scale: f32, low: i32, bins: usize) -> Vec<u64> {
-    // The sum with this number is rounded to an integer, which is then in the low bits.
-    const WHOLE: f32 = (3u32 << 22) as f32;
-    const ROW: usize = 64;
-    let mut counts = vec![[0u32; ARRAYS]; bins];
-    let at = |x: f32| {
-        let v = x * scale;
-        let nearest = (v + WHOLE) - WHOLE;
-        let floor = if nearest > v { nearest - 1.0 } else { nearest };
-        ((floor + WHOLE).to_bits() as i32 - WHOLE.to_bits() as i32 - low) as u32
-    };
-    let (rows, rest) = elements.as_chunks::<ROW>();
-    let mut bins_of = [0u32; ROW];
-    for row in rows {
-        for (to, &x) in bins_of.iter_mut().zip(row) {
-            *to = at(x);
-        }
-        for several in bins_of.chunks_exact(ARRAYS) {
-            for (array, &bin) in several.iter().enumerate() {
-                counts[bin as usize][array] += 1;
-            }
-        }
-    }
-    for &x in rest {
-        counts[at(x) as usize][0] += 1;
-    }
-    let sum = |counts: [u32; ARRAYS]| counts.iter().map(|&count| u64::from(count)).sum();
-    counts.into_iter().map(sum).collect()
-}
 
 /// Counts of elements in bins of width 2^exponent.
 ///
@@ -176,12 +142,9 @@ impl Histogram {
             let mut indices: Vec<i16> = finite.map(|x| index(x) as i16).collect();
             indices.sort_unstable();
             self.absorb(indices.chunk_by(i16::eq).map(|same| (same[0], same.len() as u64)));
-        } else if all_finite && (SHORTEST..=0).contains(&self.exponent) && elements.len() <= u32::MAX as usize {
+        } else if all_finite && (SHORTEST..=0).contains(&self.exponent) {
             let bins = (bin(max, self.exponent) - low + 1) as usize;
-            let counts = match elements.len() > MANY {
-                true => counted::<4>(elements, scale as f32, low as i32, bins),
-                false => counted::<1>(elements, scale as f32, low as i32, bins),
-            };
+            let counts = float::count_in_bins(&Context::detect(), elements, scale as f32, low as i32, bins);
             let all = counts.into_iter().enumerate().filter(|(_, count)| *count > 0);
             self.absorb(all.map(|(at, count)| ((low + at as i64) as i16, count)));
         } else {
@@ -209,6 +172,26 @@ impl Histogram {
 
     /// Adds the counts of bins with the same width. The bins must be in ascending order.
     fn absorb(&mut self, bins: impl Iterator<Item = (i16, u64)>) {
+        // After a few samples, nearly every bin has elements already.
+        let mut at = 0;
+        let mut new = Vec::new();
+        for (index, added) in bins {
+            while self.indices.get(at).is_some_and(|own| *own < index) {
+                at += 1;
+            }
+            if self.indices.get(at) == Some(&index) {
+                self.counts[at] = self.counts[at].saturating_add(added);
+            } else {
+                new.push((index, added));
+            }
+        }
+        if !new.is_empty() {
+            self.insert(new);
+        }
+    }
+
+    /// Inserts bins that had no elements before. They must be in ascending order.
+    fn insert(&mut self, bins: Vec<(i16, u64)>) {
         let own = std::mem::take(&mut self.indices);
         let own_counts = std::mem::take(&mut self.counts);
         let mut own = own.into_iter().zip(own_counts).peekable();
@@ -216,12 +199,11 @@ impl Histogram {
             self.indices.push(index);
             self.counts.push(count);
         };
-        for (index, added) in bins {
-            while let Some(before) = own.next_if(|(own, _)| *own < index) {
+        for new in bins {
+            while let Some(before) = own.next_if(|(own, _)| *own < new.0) {
                 push(before);
             }
-            let here = own.next_if(|(own, _)| *own == index).map_or(0, |(_, count)| count);
-            push((index, here.saturating_add(added)));
+            push(new);
         }
         own.for_each(push);
         self.indices.shrink_to_fit();

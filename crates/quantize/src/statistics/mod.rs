@@ -18,6 +18,8 @@ pub use leaders::Leaders;
 pub(crate) use leaders::rows;
 pub use observation::{JoinError, Kind, Observation, Record, UnknownKind};
 
+use strait_kernels::{Context, float};
+
 /// The smallest and the largest element of one sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SampleRange {
@@ -100,9 +102,10 @@ impl Statistics {
             max: f32::NEG_INFINITY,
             nan: 0,
         };
+        let cx = Context::detect();
         let mut finite = 0;
         for block in elements.chunks(BLOCK) {
-            if let Some(found) = Finite::of(block) {
+            if let Some(found) = float::range(&cx, block) {
                 range.min = range.min.min(found.min);
                 range.max = range.max.max(found.max);
                 self.zeros += found.zeros;
@@ -155,59 +158,6 @@ impl Statistics {
 
 /// The number of elements that are looked at together.
 const BLOCK: usize = 4096;
-/// The number of elements that are in registers together. The compiler makes vectors of them.
-const LANES: usize = 16;
-
-/// What a block of finite elements adds to the statistics, found without a branch for each element.
-struct Finite {
-    min: f32,
-    max: f32,
-    zeros: u64,
-}
-
-impl Finite {
-    /// Returns `None` if an element is not finite.
-    fn of(block: &[f32]) -> Option<Finite> {
-        // The exponent of infinities and NaN.
-        const NOT_FINITE: u32 = 0x7f80_0000;
-        let (mut min, mut max) = ([f32::INFINITY; LANES], [f32::NEG_INFINITY; LANES]);
-        let (mut zeros, mut others) = ([0u32; LANES], [0u32; LANES]);
-        let (rows, rest) = block.as_chunks::<LANES>();
-        let mut last = [1.0; LANES];
-        last[..rest.len()].copy_from_slice(rest);
-        // What fills the last row is an element of it, so that it changes neither end.
-        if let Some(&own) = rest.first() {
-            last[rest.len()..].fill(own);
-        }
-        for row in rows.iter().chain((!rest.is_empty()).then_some(&last)) {
-            for lane in 0..LANES {
-                let x = row[lane];
-                min[lane] = if x < min[lane] { x } else { min[lane] };
-                max[lane] = if x > max[lane] { x } else { max[lane] };
-                zeros[lane] += u32::from(x == 0.0);
-                others[lane] |= u32::from(x.to_bits() & NOT_FINITE == NOT_FINITE);
-            }
-        }
-        if others.iter().any(|other| *other != 0) {
-            return None;
-        }
-        let added = match rest.first() {
-            Some(&0.0) => LANES - rest.len(),
-            _ => 0,
-        };
-        // Zeros of both signs are equal. Of these, the first one is taken.
-        let signed = |end: f32| match end == 0.0 {
-            true => block.iter().copied().find(|x| *x == 0.0).unwrap_or(end),
-            false => end,
-        };
-        Some(Finite {
-            min: signed(min.into_iter().fold(f32::INFINITY, f32::min)),
-            max: signed(max.into_iter().fold(f32::NEG_INFINITY, f32::max)),
-            zeros: zeros.iter().map(|&count| u64::from(count)).sum::<u64>() - added as u64,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

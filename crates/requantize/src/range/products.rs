@@ -62,6 +62,37 @@ impl Weights {
         }
     }
 
+    /// The same for all weights of a list. Blocks of weights whose magnitudes are so small that their sum fits into 32 bits
+    /// are added in 32 bits, for which the compiler uses vectors.
+    fn of_all(weights: &[i32]) -> Weights {
+        const BLOCK: usize = 1024;
+        const SMALL: u32 = 1 << 20;
+        let mut all = Weights::default();
+        for block in weights.chunks(BLOCK) {
+            let magnitudes = block.iter().fold(0, |bits, w| bits | w.unsigned_abs());
+            let of_block = if magnitudes < SMALL {
+                let (above, both) = block
+                    .iter()
+                    .fold((0i32, 0i32), |(above, both), &w| (above + w.max(0), both + w));
+                Weights {
+                    above: above.into(),
+                    below: (both - above).into(),
+                }
+            } else {
+                Weights::of(block.iter().copied())
+            };
+            all = all.plus(of_block);
+        }
+        all
+    }
+
+    fn plus(self, other: Weights) -> Weights {
+        Weights {
+            above: self.above + other.above,
+            below: self.below + other.below,
+        }
+    }
+
     fn sum(self, positive: i64, negative: i64) -> i128 {
         self.above * i128::from(positive) + self.below * i128::from(negative)
     }
@@ -70,14 +101,22 @@ impl Weights {
 impl Products<'_> {
     /// The sums of the weights whose taps always read codes, and the sums of those whose taps may also read padding.
     fn split(&self) -> (Weights, Weights) {
-        let weights = self.weights.iter().copied();
         match self.input.padding {
-            None => (Weights::of(weights), Weights::default()),
-            Some(padding) if padding.taps.iter().all(|t| *t) => (Weights::default(), Weights::of(weights)),
+            None => (Weights::of_all(self.weights), Weights::default()),
+            Some(padding) if padding.taps.iter().all(|t| *t) => (Weights::default(), Weights::of_all(self.weights)),
             Some(padding) => {
-                let each = || weights.clone().zip(padding.taps.iter().cycle());
-                let of = |padded| Weights::of(each().filter_map(move |(w, t)| (*t == padded).then_some(w)));
-                (of(false), of(true))
+                let taps = padding.taps.iter().enumerate();
+                let inner = taps.filter(|(_, padded)| !**padded).map(|(tap, _)| {
+                    let of_tap = self.weights.iter().skip(tap).step_by(padding.taps.len());
+                    Weights::of(of_tap.copied())
+                });
+                let inner = inner.fold(Weights::default(), Weights::plus);
+                let all = Weights::of_all(self.weights);
+                let outer = Weights {
+                    above: all.above - inner.above,
+                    below: all.below - inner.below,
+                };
+                (inner, outer)
             }
         }
     }

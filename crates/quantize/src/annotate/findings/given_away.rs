@@ -177,15 +177,12 @@ fn of_parameters(
 /// Returns what a list of numbers loses on a grid, or `None` if nothing is lost. For most tensors the search ends
 /// early, at the first number that lies between the large and the small numbers.
 fn of_numbers(numbers: &[f32], scale: f32, reach: f64) -> Option<Loss> {
-    let extreme = numbers
-        .iter()
-        .copied()
-        .filter(|x| x.is_finite())
-        .reduce(|a, b| if b.abs() > a.abs() { b } else { a })?;
-    let most = f64::from(extreme.abs());
+    let largest = largest_magnitude(numbers);
+    let most = f64::from(largest);
     if 2.0 * most < reach {
         return None;
     }
+    let extreme = numbers.iter().copied().find(|x| x.abs() == largest)?;
     let (mut low, mut high, mut others) = (0.0f64, 0.0f64, false);
     for &x in numbers.iter().filter(|x| x.is_finite()) {
         let (x, size) = (f64::from(x), f64::from(x.abs()));
@@ -198,6 +195,18 @@ fn of_numbers(numbers: &[f32], scale: f32, reach: f64) -> Option<Loss> {
         (low, high, others) = (low.min(x), high.max(x), others || x != 0.0);
     }
     others.then(|| loss(extreme, most, [low, high], scale))
+}
+
+/// The largest magnitude of the finite numbers, or 0 if there is none. Magnitudes are compared by their bits, which the
+/// compiler does with vectors.
+fn largest_magnitude(numbers: &[f32]) -> f32 {
+    const INFINITE: i32 = f32::INFINITY.to_bits().cast_signed();
+    let bits = numbers.iter().fold(0, |most: i32, x| {
+        let bits = x.abs().to_bits().cast_signed();
+        let bits = if bits < INFINITE { bits } else { 0 };
+        if bits > most { bits } else { most }
+    });
+    f32::from_bits(bits.cast_unsigned())
 }
 
 /// Computes the loss from statistics. It is only as precise as a bin of the histogram, which has at least 2,048 bins.

@@ -353,14 +353,33 @@ fn errors(
         let scale = f64::from(grid.scale.get(channel).copied().unwrap_or(1.0));
         let zero = at(&grid.zero_point);
         let [first, last] = codes.map(|code| code as f64);
-        let error = |&w: &f32| {
-            let code = (f64::from(w) / scale + zero).round().clamp(first, last);
+        let error = |w: f32| {
+            let code = half_away((f64::from(w) / scale + zero).clamp(first, last));
             let error = f64::from(w) - (code - zero) * scale;
             error * error
         };
-        row.iter().map(error).sum::<f64>()
+        // The compiler makes vectors of the errors, but not of their sum.
+        let mut sum = 0.0;
+        let mut errors = [0.0; 64];
+        for weights in row.chunks(errors.len()) {
+            let errors = &mut errors[..weights.len()];
+            errors.iter_mut().zip(weights).for_each(|(to, &w)| *to = error(w));
+            errors.iter().for_each(|error| sum += error);
+        }
+        sum
     };
     rows.map(of_row).sum()
+}
+
+/// Rounds a number with a magnitude of less than 2^51 to the nearest integer, ties away from zero. Unlike `f64::round`, it
+/// calls no function.
+fn half_away(v: f64) -> f64 {
+    // The sum with this number is rounded to an integer, ties to even.
+    const WHOLE: f64 = (1u64 << 52) as f64;
+    let size = v.abs();
+    let even = (size + WHOLE) - WHOLE;
+    let away = if size - even == 0.5 { even + 1.0 } else { even };
+    away.copysign(v)
 }
 
 #[cfg(test)]
@@ -399,6 +418,17 @@ mod tests {
         // 0, and 100 is clipped to 63.5.
         assert_eq!(of(|channel| channel == 0), 0.0625);
         assert_eq!(of(|channel| channel == 1), 0.0625 + 36.5 * 36.5);
+    }
+
+    #[test]
+    fn ties_are_rounded_away_from_zero() {
+        for at in -4000..4000 {
+            let v = f64::from(at) / 16.0;
+            assert_eq!(half_away(v), v.round());
+            assert_eq!(half_away(v.next_up()), v.next_up().round());
+            assert_eq!(half_away(v.next_down()), v.next_down().round());
+        }
+        assert!(half_away(f64::NAN).is_nan());
     }
 
     #[test]
