@@ -274,8 +274,8 @@ fn an_artifact_of_a_later_version_is_newer_and_not_unsound() {
     // The manifest itself.
     let copy = Copy::new();
     let manifest = copy.folder().join("manifest.json");
-    let text = std::fs::read_to_string(&manifest).unwrap();
-    std::fs::write(&manifest, text.replace("\"schema\": 4", "\"schema\": 5")).unwrap();
+    let text = fs::read_to_string(&manifest).unwrap();
+    fs::write(&manifest, text.replace("\"schema\": 4", "\"schema\": 5")).unwrap();
     let (code, printed) = copy.verify(&[]);
     assert!(
         code == 1 && printed.contains("manifest.json is of schema 5"),

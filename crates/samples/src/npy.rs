@@ -213,7 +213,7 @@ impl Array {
     }
 
     /// The array as the only sample of an array.
-    pub(crate) fn as_sample(mut self) -> Array {
+    pub(crate) fn into_sample(mut self) -> Array {
         self.shape.insert(0, 1);
         self
     }

@@ -71,7 +71,7 @@ impl Source {
     /// Makes a source of arrays, or of one array that is every sample if it has exactly the shape `shared`.
     pub(crate) fn arrays_or_shared(mut pieces: Pieces, input: &str, shared: &[usize]) -> Result<Source, DataError> {
         match pieces.as_slice() {
-            [only] if only.shape() == shared => Ok(Source::Shared(pieces.remove(0).as_sample())),
+            [only] if only.shape() == shared => Ok(Source::Shared(pieces.remove(0).into_sample())),
             _ => Source::arrays(pieces, input),
         }
     }

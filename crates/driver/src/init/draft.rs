@@ -316,7 +316,7 @@ fn relative(path: &Path, folder: &Path) -> String {
 ///
 /// # Errors
 /// It is not UTF-8.
-pub(super) fn writable(path: &Path) -> Result<(), Diagnostic> {
+pub(super) fn writable(path: &Path) -> Result<(), Stop> {
     let whole = path.canonicalize();
     let paths = [Some(path), whole.as_deref().ok()];
     match paths.into_iter().flatten().all(|path| path.to_str().is_some()) {
@@ -326,7 +326,9 @@ pub(super) fn writable(path: &Path) -> Result<(), Diagnostic> {
                 "the name {} is not UTF-8, as names in a configuration are",
                 path.display()
             );
-            Err(Diagnostic::error(codes::OUTPUT, message).help("rename the file or the folder"))
+            Err(Diagnostic::error(codes::OUTPUT, message)
+                .help("rename the file or the folder")
+                .into())
         }
     }
 }
