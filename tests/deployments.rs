@@ -6,6 +6,7 @@ mod frozen;
 mod acme;
 mod amct;
 mod analysis;
+mod deploy;
 mod device_inputs;
 #[path = "end_to_end/main.rs"]
 mod end_to_end;

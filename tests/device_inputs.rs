@@ -2,21 +2,16 @@
 //! the artifact.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
-use std::{fs, num::NonZeroUsize, path::Path};
+use std::{fs, path::Path};
 
 use serde_json::{Value as Json, json};
-use strait_builtin as _;
 use strait_core::text;
-use strait_driver::{
-    artifact::Opened,
-    config, pipeline,
-    pipeline::Compiled,
-    run,
-    session::{Session, Silent},
-    targets,
-};
-use strait_kernels::Context;
-use strait_samples::{Array, NumberType, encode};
+use strait_driver::pipeline::Compiled;
+use strait_images::{Pixels, encode_png};
+use strait_import::ReadOptions;
+use strait_samples::{NumberType, encode};
+
+use crate::deploy::Bench;
 
 const SAMPLES: usize = 6;
 const HEIGHT: usize = 5;
@@ -55,47 +50,21 @@ const OF_BYTES: &str = "
     data @w: f32[4,3,3,3] = random 5
     data @b: f32[4] = random 7";
 
-/// A folder with a model and bytes for it.
-struct Bench(tempfile::TempDir);
-
 /// Bytes that look random, with the channels last. Both ends of the range occur.
 fn bytes() -> Vec<u8> {
     let count = SAMPLES * HEIGHT * WIDTH * 3;
     (0..count).map(|at| ((at * at * 31 + at * 7) % 256) as u8).collect()
 }
 
-impl Bench {
-    fn new(model: &str) -> Bench {
-        let bench = Bench(tempfile::tempdir().unwrap());
-        let mut file = Vec::new();
-        strait_onnx::write(&text::parse(model).unwrap(), &mut file).unwrap();
-        fs::write(bench.0.path().join("model.onnx"), file).unwrap();
-        let array = encode(NumberType::U8, &[SAMPLES, HEIGHT, WIDTH, 3], &bytes());
-        fs::write(bench.0.path().join("x.npy"), array).unwrap();
-        bench
-    }
+/// A folder with a model and bytes for it.
+fn bench(model: &str) -> Bench {
+    let bench = Bench::new(model);
+    bench.samples(NumberType::U8, &[SAMPLES, HEIGHT, WIDTH, 3], &bytes());
+    bench
+}
 
-    fn compile(&self, target: &str, lines: &str) -> Result<Compiled, String> {
-        let text = format!(
-            "schema = 1\nmodel.file = \"model.onnx\"\ntarget.use = [\"{target}\"]\ncalibration.data = \"x.npy\"\n\
-             calibration.cache = \"cache\"\noutput.dir = \"{target}\"\n{lines}"
-        );
-        let loaded = config::parse("deploy.toml", text, self.0.path(), &[]).map_err(|found| found.to_string())?;
-        let session = Session::new(NonZeroUsize::MIN, Context::detect(), &Silent);
-        let compiled = pipeline::compile(&loaded, targets::registry([]).unwrap(), &session);
-        Ok(compiled.map_err(|stop| stop.to_string())?.remove(0))
-    }
-
-    /// The outputs of an artifact for the bytes of the device.
-    fn run(&self, folder: &Path) -> Vec<f32> {
-        let opened = Opened::open(folder, &targets::registry([]).unwrap()).unwrap_or_else(|stop| panic!("{stop}"));
-        let session = Session::new(NonZeroUsize::MIN, Context::detect(), &Silent);
-        let file = self.0.path().join("y.npy");
-        let inputs = [("x".to_owned(), self.0.path().join("x.npy"))].into();
-        run::run(&opened, &inputs, &file, false, &session).unwrap_or_else(|stop| panic!("{stop}"));
-        let array = Array::open(&file).unwrap();
-        array.reals()
-    }
+fn compile(bench: &Bench, target: &str, lines: &str) -> Result<Compiled, String> {
+    bench.compile(target, target, lines)
 }
 
 /// The convolution of the normalized image in f64, with zeros around it. `offset` and `factor` are for the channels of the
@@ -186,8 +155,8 @@ fn bytes_of_a_camera_are_the_codes_of_the_first_layer() {
             0,
         ),
     ] {
-        let bench = Bench::new(&model(pad));
-        let compiled = bench.compile(target, &CAMERA.replace("NORMALIZE", normalize)).unwrap();
+        let bench = bench(&model(pad));
+        let compiled = compile(&bench, target, &CAMERA.replace("NORMALIZE", normalize)).unwrap();
         let hosts = compiled
             .report
             .layers
@@ -210,12 +179,140 @@ fn bytes_of_a_camera_are_the_codes_of_the_first_layer() {
 }
 
 #[test]
-fn a_mean_that_is_no_code_stays_an_operation_in_front_of_a_border() {
+fn codes_with_a_sign_are_the_codes_of_the_first_layer() {
+    // The device hands over bytes less 128. What the steps compute with are the bytes.
+    let bytes_less_128 = "type = \"int8\", zero_point = -128";
+    let normalize = "{ normalize = { mean = [127], std = [58, 57, 56] } }";
+    let lines = CAMERA
+        .replace("NORMALIZE", normalize)
+        .replace("normalize\"\n", "all\"\n");
+    let lines = lines.replace("type = \"uint8\"", bytes_less_128);
+    let factor = [1.0 / 58.0, 1.0 / 57.0, 1.0 / 56.0];
+    let expected = reference(1, [127.0; 3], factor, true);
+    for target in ["generic-int8", "sima", "ascend", "onnxruntime"] {
+        let bench = bench(&model(1));
+        let signed: Vec<u8> = bytes().iter().map(|byte| byte ^ 0x80).collect();
+        bench.samples(NumberType::I8, &[SAMPLES, HEIGHT, WIDTH, 3], &signed);
+        let compiled = compile(&bench, target, &lines).unwrap();
+        assert_eq!(compiled.report.summary.host, 0, "{target}");
+        let port = &ports(&compiled.folder)["inputs"][0];
+        assert_eq!(
+            (&port["type"], &port["scale"], &port["zero_point"]),
+            (&json!("i8"), &json!(1.0), &json!(-1)),
+            "{target}"
+        );
+        let worst = difference(&bench.run(&compiled.folder), &expected);
+        assert!(worst < 0.02, "{target}: {worst}");
+    }
+}
+
+#[test]
+fn a_scale_of_the_device_is_part_of_the_first_layer() {
+    let bench = bench(&model(1));
+    let lines = "
+        [input.x]
+        layout = \"NCHW\"
+        device = { type = \"uint8\", layout = \"NHWC\", scale = 0.5, zero_point = 7 }
+        embed = \"all\"";
+    let compiled = compile(&bench, "generic-int8", lines).unwrap();
+    assert_eq!(compiled.report.summary.host, 0);
+    let worst = difference(&bench.run(&compiled.folder), &reference(1, [7.0; 3], [0.5; 3], false));
+    assert!(worst < 0.02, "{worst}");
+}
+
+#[test]
+fn images_become_codes_with_a_sign() {
     let bench = Bench::new(&model(1));
+    fs::create_dir(bench.at("images")).unwrap();
+    for (position, bytes) in bytes().chunks(HEIGHT * WIDTH * 3).enumerate() {
+        let pixels = Pixels {
+            width: WIDTH,
+            height: HEIGHT,
+            channels: 3,
+            levels: bytes.to_vec(),
+        };
+        let file = fs::File::create(bench.at(&format!("images/{position}.png"))).unwrap();
+        encode_png(&pixels, file).unwrap();
+    }
+    let lines = |device: &str| {
+        format!(
+            "[input.x]
+             layout = \"NCHW\"
+             device = {{ {device}, layout = \"NHWC\" }}
+             embed = \"all\"
+             preprocess = {{ steps = [{{ decode = {{}} }}, {{ scale = 0.00392156862745098 }}] }}"
+        )
+    };
+    let mut found = Vec::new();
+    for device in ["type = \"uint8\"", "type = \"int8\", zero_point = -128"] {
+        let compiled = bench.compile_on("generic-int8", "images", &lines(device)).unwrap();
+        found.push(bench.run_on(&compiled.folder, "images"));
+    }
+    let worst = difference(&found[0], &reference(1, [0.0; 3], [1.0 / 255.0; 3], false));
+    assert!(worst < 0.02, "{worst}");
+    assert_eq!(found[0], found[1]);
+}
+
+/// Sequences with the batch as second axis, and a table that all samples share.
+const SEQUENCES: &str = "
+    strait 1 float
+    graph @main(%x: f32[5,\"batch\",3], %table: f32[5,1,3]) {
+      %s: f32[5,\"batch\",3] = add(%x, %table)
+      %y: f32[5,\"batch\",3] = relu(%s)
+      return %y
+    }";
+
+#[test]
+fn the_batch_is_where_the_model_has_it() {
+    let bench = Bench::new(SEQUENCES);
+    let reals = |count: usize| -> Vec<u8> {
+        let numbers = (0..count).map(|at| ((at * 37) % 101) as f32 / 50.0 - 1.0);
+        numbers.flat_map(f32::to_le_bytes).collect()
+    };
+    fs::create_dir(bench.at("data")).unwrap();
+    let write = |name: &str, shape: &[usize]| {
+        let array = encode(NumberType::F32, shape, &reals(shape.iter().product()));
+        fs::write(bench.at(&format!("data/{name}.npy")), array).unwrap();
+    };
+    write("x", &[SAMPLES, 5, 3]);
+    write("table", &[5, 1, 3]);
+    let lines = "output.emit = [\"qdq-onnx\"]
+        [input.x]
+        layout = \"TNC\"
+        batch_axis = 1
+        [input.table]
+        batch_axis = \"none\"";
+    let compiled = bench.compile_on("generic-int8", "data", lines).unwrap();
+    let inputs = &ports(&compiled.folder)["inputs"];
+    assert_eq!(
+        (&inputs[0]["shape"], &inputs[0]["layout"]),
+        (&json!([5, 1, 3]), &json!("TNC"))
+    );
+    assert_eq!(inputs[1]["shape"], json!([5, 1, 3]));
+    // The file for runtimes takes any number of sequences, and the one table.
+    let file = strait_onnx::read(&compiled.folder.join("model.qdq.onnx"), &ReadOptions::default()).unwrap();
+    let types: Vec<String> = (file.main().inputs().iter())
+        .map(|&input| file.main().value(input).unwrap().ty.to_string())
+        .collect();
+    assert_eq!(types, ["f32[5, ?, 3]", "f32[5, 1, 3]"]);
+    let found = bench.run_on(&compiled.folder, "data");
+    let (x, table) = (reals(SAMPLES * 15), reals(15));
+    let real = |bytes: &[u8], at: usize| f32::from_le_bytes(bytes[at * 4..][..4].try_into().unwrap());
+    let expected: Vec<f64> = (0..SAMPLES * 15)
+        .map(|at| f64::from(real(&x, at) + real(&table, at % 15)).max(0.0))
+        .collect();
+    let worst = difference(&found, &expected);
+    assert!(worst < 0.01, "{worst}");
+    // Without the keys, nothing says which dimension is the batch.
+    let told = bench.compile_on("generic-int8", "data", "").unwrap_err();
+    assert!(told.contains("`batch`"), "{told}");
+}
+
+#[test]
+fn a_mean_that_is_no_code_stays_an_operation_in_front_of_a_border() {
+    let bench = bench(&model(1));
     let normalize = "{ normalize = { mean = [123.675, 116.28, 103.53], std = [58.395, 57.12, 57.375] } }";
-    let compiled = bench
-        .compile("generic-int8", &CAMERA.replace("NORMALIZE", normalize))
-        .unwrap();
+    let compiled = compile(&bench, "generic-int8", &CAMERA.replace("NORMALIZE", normalize)).unwrap();
     let remarks: Vec<&str> = compiled
         .report
         .remarks
@@ -236,10 +333,10 @@ fn a_mean_that_is_no_code_stays_an_operation_in_front_of_a_border() {
 
 #[test]
 fn a_model_of_bytes_has_no_layer_on_the_host_in_front() {
-    let bench = Bench::new(OF_BYTES);
+    let bench = bench(OF_BYTES);
     let factor = [1.0 / 58.0, 1.0 / 57.0, 1.0 / 56.0];
     for target in ["generic-int8", "sima", "ascend", "onnxruntime"] {
-        let compiled = bench.compile(target, "").unwrap();
+        let compiled = compile(&bench, target, "").unwrap();
         assert_eq!(compiled.report.summary.host, 0, "{target}");
         let worst = difference(&bench.run(&compiled.folder), &reference(1, [127.0; 3], factor, false));
         assert!(worst < 0.02, "{target}: {worst}");
@@ -248,7 +345,7 @@ fn a_model_of_bytes_has_no_layer_on_the_host_in_front() {
 
 #[test]
 fn what_a_device_cannot_hand_over_is_refused_with_the_key() {
-    let bench = Bench::new(&model(1));
+    let bench = bench(&model(1));
     for (lines, parts) in [
         (
             "[input.x]\nembed = \"normalize\"",
@@ -256,7 +353,7 @@ fn what_a_device_cannot_hand_over_is_refused_with_the_key() {
         ),
         (
             "[input.x]\nembed = \"normalize\"\ndevice = { type = \"float32\" }",
-            &["only numbers of the type uint8"],
+            &["only numbers of the types uint8 and int8"],
         ),
         (
             "[input.x]\nembed = \"normalize\"\ndevice = { type = \"uint8\", layout = \"NHWC\" }\nlayout = \"NCW\"",
@@ -267,7 +364,7 @@ fn what_a_device_cannot_hand_over_is_refused_with_the_key() {
             &["a factor of 0"],
         ),
     ] {
-        let told = bench.compile("generic-int8", lines).unwrap_err();
+        let told = compile(&bench, "generic-int8", lines).unwrap_err();
         for part in parts {
             assert!(told.contains(part), "{told}");
         }

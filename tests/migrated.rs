@@ -119,6 +119,7 @@ fn built(float: &Module, name: &str, per: Option<WeightPer>, algorithms: Algorit
             samples: &samples,
             algorithms,
         }),
+        on_copy: None,
         random_inputs: 1,
         is_revised: true,
         limits: Limits::default(),

@@ -288,6 +288,24 @@ fn the_samples_of_the_evaluation_are_not_read_for_it() {
     assert_eq!(alone.report.mixed_precision, one.report.mixed_precision);
     assert_eq!(one.report.mixed_precision, other.report.mixed_precision);
     assert!(one.text == other.text && one.text == alone.text);
+    // On the same samples, the search and the evaluation measure the same number.
+    let lost = |made: &Made| made.report.accuracy.as_ref().unwrap().metrics[0].loss(None).unwrap();
+    let found = only(&one.report).loss[1];
+    let cosine = |name: &str, points: f64| {
+        bench.made(&format!(
+            "evaluation = {{ data = '{name}', metrics = ['cosine'] }}\ngate.accuracy_drop.cosine.points = {points:?}\n{COSINE}"
+        ))
+    };
+    let (same, gated) = (cosine("x.npy", found), cosine("other.npy", found / 2.0));
+    assert_eq!(lost(&same).to_bits(), found.to_bits());
+    assert!(same.report.gates[0].met, "{:?}", same.report.gates);
+    // On others, a gate that fails says what the search has measured.
+    let gate = &gated.report.gates[0];
+    assert!(lost(&gated) != found && !gate.met, "{gate:?}");
+    assert!(
+        gate.text.contains("on the 8 samples of `optimize.accuracy_drop`"),
+        "{gate:?}"
+    );
     // Its own samples are.
     let own = bench.made(&format!("optimize.data = 'other.npy'\n{COSINE}"));
     assert_ne!(only(&own.report).loss, only(&alone.report).loss);

@@ -88,6 +88,7 @@ fn built_with(
         resolved: &resolved,
         ranges: &Ranges::default(),
         optimise: algorithms.map(|algorithms| Optimising { samples, algorithms }),
+        on_copy: None,
         random_inputs: 1,
         is_revised: true,
         limits: Limits::default(),

@@ -102,6 +102,54 @@ fn a_compilation_with_its_own_parameters_gives_the_same_model() {
 }
 
 #[test]
+fn parameters_of_a_model_in_which_scale_was_moved_are_those_of_the_same_model_again() {
+    let uneven = Path::new(env!("CARGO_MANIFEST_DIR")).join("days/uneven.onnx");
+    for algorithms in ["optimize.equalize=true", "optimize.preset='thorough'"] {
+        let folder = tempfile::tempdir().unwrap();
+        let model = format!("model.file='{}'", uneven.display());
+        let plain = vec![model.clone(), algorithms.to_owned()];
+        compiled(folder.path(), "first", "generic-int8", &plain).unwrap();
+        let first = read(folder.path(), "first");
+        let file = folder.path().join("first/params.toml");
+        assert!(first.1.contains("migrated = true\nfactors = \""), "{}", first.1);
+        let given = [&plain[..], &[taking(&file)]].concat();
+        let remarks = compiled(folder.path(), "second", "generic-int8", &given).unwrap();
+        assert!(!remarks.contains("file of parameters"), "{remarks}");
+        let second = read(folder.path(), "second");
+        assert!(first.0 == second.0, "{algorithms}");
+        // An edited scale is held, and nothing else changes.
+        let tensor = "name = \"/stem/act/Relu_output_0\"";
+        let (before, entry) = first.1.split_once(tensor).unwrap();
+        let (entry, after) = entry.split_once("\n\n").unwrap();
+        let own = "scale = 0.5\nzero_point = -128";
+        let edited = folder.path().join("edited.toml");
+        let text = format!("{before}{tensor}\n{own}\n\n{after}");
+        fs::write(&edited, &text).unwrap();
+        let given = [&plain[..], &[taking(&edited)]].concat();
+        compiled(folder.path(), "third", "generic-int8", &given).unwrap();
+        let third = read(folder.path(), "third").1;
+        assert!(
+            third.contains(&format!("{tensor}\n{own}")) && !entry.contains(own),
+            "{third}"
+        );
+        // Other factors, or none, are an error.
+        let others = folder.path().join("others.toml");
+        fs::write(&others, first.1.replace("factors = \"", "factors = \"0")).unwrap();
+        for (set, part) in [
+            (
+                [&plain[..], &[taking(&others)]].concat(),
+                "are others than those of the file",
+            ),
+            (vec![model.clone(), taking(&file)], "this one moves none"),
+        ] {
+            let error = compiled(folder.path(), "other", "generic-int8", &set).unwrap_err();
+            assert!(error.contains(part) && error.contains("factors = "), "{error}");
+            assert!(error.contains("`optimize.equalize = false`"), "{error}");
+        }
+    }
+}
+
+#[test]
 fn a_tensor_takes_exactly_what_the_file_says_and_a_rule_wins() {
     let folder = tempfile::tempdir().unwrap();
     let name = "/stem/act/Relu_output_0";

@@ -1,22 +1,15 @@
 //! Tests cuts: where they are proposed, and what lies behind them.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
-use std::{fs, num::NonZeroUsize, path::Path};
+use std::fs;
 
-use strait_builtin as _;
-use strait_core::text;
-use strait_driver::{
-    artifact::Opened,
-    config, cuts, pipeline,
-    pipeline::Compiled,
-    run,
-    session::{Session, Silent},
-    targets,
-};
+use strait_driver::{artifact::Opened, cuts, pipeline::Compiled, targets};
 use strait_execute::{Tensor, TensorView};
 use strait_import::ReadOptions;
-use strait_kernels::{Context, Isa};
-use strait_samples::{Array, NumberType, encode};
+use strait_kernels::Isa;
+use strait_samples::{Array, NumberType};
+
+use crate::deploy::Bench;
 
 const CONV: &str = "{stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=0}";
 const SAMPLES: usize = 5;
@@ -64,51 +57,24 @@ fn classifier() -> String {
     )
 }
 
-struct Bench(tempfile::TempDir);
+fn bench(model: &str) -> Bench {
+    let bench = Bench::new(model);
+    let numbers: Vec<f32> = (0..SAMPLES * 128)
+        .map(|at| ((at * at * 37) % 101) as f32 / 50.0 - 1.0)
+        .collect();
+    let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+    bench.samples(NumberType::F32, &[SAMPLES, 8, 4, 4], &bytes);
+    bench
+}
 
-impl Bench {
-    fn new(model: &str) -> Bench {
-        let bench = Bench(tempfile::tempdir().unwrap());
-        let mut file = Vec::new();
-        let module = text::parse(model).unwrap_or_else(|error| panic!("{error}\n{model}"));
-        strait_onnx::write(&module, &mut file).unwrap();
-        fs::write(bench.at("model.onnx"), file).unwrap();
-        let numbers: Vec<f32> = (0..SAMPLES * 128)
-            .map(|at| ((at * at * 37) % 101) as f32 / 50.0 - 1.0)
-            .collect();
-        let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
-        fs::write(bench.at("x.npy"), encode(NumberType::F32, &[SAMPLES, 8, 4, 4], &bytes)).unwrap();
-        bench
-    }
-
-    fn at(&self, name: &str) -> std::path::PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn compile(&self, name: &str, lines: &str) -> Result<Compiled, String> {
-        let text = format!(
-            "schema = 1\ntarget.use = [\"generic-int8\"]\ncalibration.data = \"x.npy\"\ncalibration.cache = \"cache\"\n\
-             output.dir = \"{name}\"\n[evaluation]\ndata = \"x.npy\"\nmetrics = [\"snr\"]\n[model]\nfile = \"model.onnx\"\n{lines}"
-        );
-        let loaded = config::parse("deploy.toml", text, self.0.path(), &[]).map_err(|found| found.to_string())?;
-        let session = Session::new(NonZeroUsize::MIN, Context::detect(), &Silent);
-        let compiled = pipeline::compile(&loaded, targets::registry([]).unwrap(), &session);
-        Ok(compiled.map_err(|stop| stop.to_string())?.remove(0))
-    }
-
-    /// The only output of an artifact for all samples.
-    fn run(&self, folder: &Path) -> Vec<f32> {
-        let opened = Opened::open(folder, &targets::registry([]).unwrap()).unwrap_or_else(|stop| panic!("{stop}"));
-        let session = Session::new(NonZeroUsize::MIN, Context::detect(), &Silent);
-        let inputs = [("x".to_owned(), self.at("x.npy"))].into();
-        run::run(&opened, &inputs, &self.at("y.npy"), false, &session).unwrap_or_else(|stop| panic!("{stop}"));
-        Array::open(&self.at("y.npy")).unwrap().reals()
-    }
+fn compile(bench: &Bench, name: &str, lines: &str) -> Result<Compiled, String> {
+    let lines = format!("{lines}\n[evaluation]\ndata = \"x.npy\"\nmetrics = [\"snr\"]");
+    bench.compile("generic-int8", name, &lines)
 }
 
 #[test]
 fn a_detector_is_cut_behind_its_layers_with_weights() {
-    let bench = Bench::new(&detector());
+    let bench = bench(&detector());
     let found = cuts::cuts(&bench.at("model.onnx")).unwrap_or_else(|stop| panic!("{stop}"));
     assert_eq!(found.outputs, ["box_out", "hot_out"]);
     let layers: Vec<&str> = found.reasons.iter().map(|sign| sign.layer.as_str()).collect();
@@ -123,7 +89,7 @@ fn a_detector_is_cut_behind_its_layers_with_weights() {
 
 #[test]
 fn in_a_classifier_there_is_nothing_to_cut() {
-    let bench = Bench::new(&classifier());
+    let bench = bench(&classifier());
     let found = cuts::cuts(&bench.at("model.onnx")).unwrap_or_else(|stop| panic!("{stop}"));
     assert_eq!((found.outputs.len(), found.behind), (0, 0), "{found}");
     assert!(found.to_string().starts_with("nothing to cut"), "{found}");
@@ -131,9 +97,9 @@ fn in_a_classifier_there_is_nothing_to_cut() {
 
 #[test]
 fn the_tail_is_a_file_and_part_of_runs_and_metrics() {
-    let bench = Bench::new(&detector());
-    let cut = "outputs = [\"box_out\", \"hot_out\"]\ntail = \"onnx\"";
-    let [first, again] = ["first", "again"].map(|name| bench.compile(name, cut).unwrap());
+    let bench = bench(&detector());
+    let cut = "model.outputs = [\"box_out\", \"hot_out\"]\nmodel.tail = \"onnx\"";
+    let [first, again] = ["first", "again"].map(|name| compile(&bench, name, cut).unwrap());
     let file = first.folder.join("tail.onnx");
     assert_eq!(first.digest, again.digest);
     assert_eq!(
@@ -169,10 +135,8 @@ fn the_tail_is_a_file_and_part_of_runs_and_metrics() {
 
 #[test]
 fn a_model_that_ends_at_its_cut_has_no_tail_and_says_so() {
-    let bench = Bench::new(&detector());
-    let compiled = bench
-        .compile("end", "outputs = [\"all_out\"]\ntail = \"onnx\"")
-        .unwrap();
+    let bench = bench(&detector());
+    let compiled = compile(&bench, "end", "model.outputs = [\"all_out\"]\nmodel.tail = \"onnx\"").unwrap();
     assert!(!compiled.folder.join("tail.onnx").exists());
     let remarks: Vec<&str> = (compiled.report.remarks.iter())
         .map(|remark| remark.text.as_str())
@@ -185,10 +149,8 @@ fn a_model_that_ends_at_its_cut_has_no_tail_and_says_so() {
 
 #[test]
 fn a_tail_that_reads_more_than_outputs_is_refused_with_what_to_add() {
-    let bench = Bench::new(&detector());
-    let told = bench
-        .compile("less", "outputs = [\"hot_out\"]\ntail = \"onnx\"")
-        .unwrap_err();
+    let bench = bench(&detector());
+    let told = compile(&bench, "less", "model.outputs = [\"hot_out\"]\nmodel.tail = \"onnx\"").unwrap_err();
     for part in [
         "also reads `act_out` from before it",
         "add to `model.outputs`: \"act_out\"",
@@ -202,12 +164,15 @@ fn a_tail_that_reads_more_than_outputs_is_refused_with_what_to_add() {
             "%stem_part: f32[1,4,4,4] = slice(%stem_out) {starts=[0], ends=[4], axes=[1], steps=[1]} name=\"part\"
          %box_out:",
         );
-    let bench = Bench::new(&text);
-    let told = bench
-        .compile("part", "outputs = [\"box_out\", \"hot_out\"]\ntail = \"onnx\"")
-        .unwrap_err();
+    let bench = self::bench(&text);
+    let told = compile(
+        &bench,
+        "part",
+        "model.outputs = [\"box_out\", \"hot_out\"]\nmodel.tail = \"onnx\"",
+    )
+    .unwrap_err();
     assert!(told.contains("also reads `stem_out`"), "{told}");
     assert!(told.contains("add to `model.outputs`: \"stem_out\""), "{told}");
-    let told = bench.compile("whole", "tail = \"onnx\"").unwrap_err();
+    let told = compile(&bench, "whole", "model.tail = \"onnx\"").unwrap_err();
     assert!(told.contains("the model is not cut"), "{told}");
 }

@@ -4,4 +4,4 @@
 set -eu
 share=$((JOB_COMPLETION_INDEX + 1))
 exec strait compile "$CONFIG" --share "$share/$SHARES" --exchange "$SHARED/exchange/$RUN" --wait "${WAIT:-3600}" \
-  --out "$SHARED/build/$RUN" --set "calibration.cache='$SHARED/cache'" "$@"
+  --out "$SHARED/build/$RUN/{target}" --set "calibration.cache='$SHARED/cache'" "$@"

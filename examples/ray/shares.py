@@ -10,6 +10,7 @@ worker is lost is started again by Ray, and goes on where it was. All tasks have
 import argparse
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import ray
@@ -24,7 +25,7 @@ def compile_share(command, part, parts, shared, threads):
     command = [
         *command,
         *("--share", f"{part}/{parts}", "--exchange", f"{shared}/exchange", "--threads", str(threads)),
-        *("--out", str(own / "build"), "--set", f"calibration.cache='{own / 'cache'}'"),
+        *("--out", str(own / "build" / "{target}"), "--set", f"calibration.cache='{own / 'cache'}'"),
     ]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode not in (0, 3):
@@ -35,6 +36,9 @@ def compile_share(command, part, parts, shared, threads):
 def compile_in_shares(command, shares, shared, threads=1):
     """Runs all shares at the same time, because they wait for each other. Returns the digests, which all shares have in common."""
     group = placement_group([{"CPU": threads}] * shares)
+    wanted, there = shares * threads, ray.cluster_resources().get("CPU", 0)
+    if wanted > there:
+        print(f"waiting for {wanted} CPUs, for all shares at the same time; the cluster has {there:g}", file=sys.stderr)
     ray.get(group.ready())
     tasks = [
         compile_share.options(

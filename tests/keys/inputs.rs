@@ -1,6 +1,6 @@
 //! Cases for the keys of inputs that say what a device hands over, and for what lies behind a cut.
 
-use super::Effect::{Bits, Error, Files};
+use super::Effect::{Bits, Error, Files, Report};
 use super::configuration::{Case, case, given};
 
 pub(super) const CASES: &[Case] = &[
@@ -31,6 +31,19 @@ pub(super) const CASES: &[Case] = &[
             "preprocess.steps=[{ color = 'BGR' }]",
         ],
     ),
+    given(
+        "input.NAME.device.scale",
+        Bits,
+        &["input.image={ embed = 'normalize', layout = 'NCHW', device = { type = 'uint8', layout = 'NHWC' } }"],
+        &["input.image.device.scale=0.5"],
+    ),
+    given(
+        "input.NAME.device.zero_point",
+        Bits,
+        &["input.image={ embed = 'normalize', layout = 'NCHW', device = { type = 'uint8', layout = 'NHWC' } }"],
+        &["input.image.device.zero_point=3"],
+    ),
+    case("input.NAME.batch_axis", Report, &["input.image.batch_axis=1"]),
     given(
         "input.NAME.embed",
         Bits,

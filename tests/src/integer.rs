@@ -117,6 +117,7 @@ pub fn integer_with(
         resolved: &resolved,
         ranges: &Ranges::default(),
         optimise: None,
+        on_copy: None,
         random_inputs: 1,
         is_revised: true,
         limits: strait_execute::Limits::default(),

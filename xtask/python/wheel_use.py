@@ -78,6 +78,41 @@ found = strait.analyze(model, x, progress=False)
 assert found["layers"], found
 assert set(strait.targets()) == {"ascend", "generic-int8", "onnxruntime", "sima"}, strait.targets()
 
+# A model that is cut runs with what lies behind the cut, and has codes at the cut.
+cut = strait.compile(model, x, model={"outputs": ["/pool/MaxPool_output_0"], "tail": "onnx"}, progress=False)
+assert cut.tail and cut.outputs == built.outputs, cut.outputs
+whole = cut.run(held)
+assert set(whole) == {name} and whole[name].shape == outputs[name].shape
+assert (whole[name].argmax(1) == labels).mean() > 0.95
+codes = cut.codes(held)
+(at, integers), = codes.items()
+scale, zero = cut.grids[at]
+assert integers.dtype == np.int8 and len(integers) == len(held), integers
+# The tail reads scale * (code - zero).
+dropped = strait.compile(model, x, model={"outputs": ["/pool/MaxPool_output_0"]}, progress=False)
+assert dropped.tail is None and set(dropped.outputs) == {at}
+reals = dropped.run(held)[at]
+assert np.array_equal(np.float32(scale) * (integers.astype(np.float32) - zero), reals)
+assert np.array_equal(dropped.codes(held[0])[at], integers[:1])
+# Without a cut, the codes are those of the logits.
+scale, zero = built.grids[name]
+assert np.array_equal(np.float32(scale) * (built.codes(held)[name].astype(np.float32) - zero), outputs[name])
+
+# An input as the device hands it over: bytes with the channels last, of which the steps are part of the model.
+pixels = stored.astype(np.uint8)
+camera = {"layout": "NCHW", "device": {"type": "uint8", "layout": "NHWC"}, "embed": "all", "preprocess": {"steps": [{"scale": 1 / 16}]}}
+of_bytes = strait.compile(model, pixels, input={"image": camera}, progress=False)
+assert of_bytes.inputs == {"image": ("uint8", (1, 8, 8, 1))}, of_bytes.inputs
+assert not of_bytes.report.host, of_bytes.report.host
+seen = of_bytes.run(np.load(digits / "eval_x.npy").astype(np.uint8))[name]
+assert (seen.argmax(1) == labels).mean() > 0.95
+raises(strait.ConfigurationError, "C010", "letterbox", lambda: strait.compile(
+    model, pixels, input={"image": {**camera, "preprocess": {"steps": [{"decode": {}}, {"letterbox": {"size": [8, 8]}}]}}}, progress=False,
+))
+# The table of the target.
+table = strait.compile(model, x, {"use": ["sima"], "options": {"sima": {"mode": "tflite"}}}, progress=False)
+assert set(table) == {"sima"}
+
 # Errors have a class, a code and advice.
 error = raises(strait.TargetError, "T001", "simma", lambda: strait.compile(model, x, "simma", progress=False))
 assert "sima" in (error.help or ""), error

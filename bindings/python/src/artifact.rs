@@ -30,13 +30,16 @@ impl Artifact {
         self.0.target()
     }
 
-    /// Prepares the model for runs.
-    fn session(&self, py: Python<'_>, threads: Option<NonZeroUsize>) -> PyResult<Session> {
+    /// Prepares the model for runs: with what lies behind its cut, or for the codes at its outputs.
+    fn session(&self, py: Python<'_>, threads: Option<NonZeroUsize>, codes: bool) -> PyResult<Session> {
         let options = SessionOptions {
             threads: threads.unwrap_or(NonZeroUsize::MIN),
             ..SessionOptions::default()
         };
-        let session = py.detach(|| self.0.session_with(&options));
+        let session = py.detach(|| match codes {
+            true => self.0.session_of_codes(&options),
+            false => self.0.session_of_whole(&options),
+        });
         session.map(Session).map_err(of_library)
     }
 }

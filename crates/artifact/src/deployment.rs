@@ -55,7 +55,7 @@ pub struct DeployedInput<P> {
 }
 
 /// What a device hands over.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DeviceForm {
     /// The type of the numbers.
@@ -67,6 +67,12 @@ pub struct DeviceForm {
     /// The order of the three colour channels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub color: Option<String>,
+    /// If the numbers are codes: the number behind a code q is scale · (q − zero_point). Absent: 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<f64>,
+    /// If the numbers are codes: the code of the number 0. Absent: 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zero_point: Option<i32>,
 }
 
 /// Which part of a model is compiled, and with which sizes. These settings can also be applied to another file of the
@@ -86,4 +92,7 @@ pub struct ModelReading {
     /// The inputs in front of which there are steps of the preprocessing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub embedded: Vec<EmbeddedInput>,
+    /// The axis of the batch in inputs in which it is not the first axis; `null` for an input without a batch.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub batch: BTreeMap<String, Option<usize>>,
 }

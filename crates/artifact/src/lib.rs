@@ -18,4 +18,4 @@ pub use deployment::{DEPLOYMENT_FILE, DEPLOYMENT_SCHEMA, DeployedInput, Deployme
 pub use error::Error;
 pub use opened::{Computed, Opened};
 pub use verify::{FusionLine, RunSamples, Runs, Subject, Unsound, Verification, verify_built, verify_files};
-pub use write::{CommonParts, write};
+pub use write::{CommonParts, factors, write};

@@ -71,17 +71,7 @@ impl<P: DeserializeOwned> Opened<P> {
     /// # Errors
     /// If `deployment.json` is damaged.
     pub fn new(artifact: Artifact, mut model: Model, registry: &Registry) -> Result<Opened<P>, Error> {
-        let deployment: Deployment<P> = json(&artifact, DEPLOYMENT_FILE)?;
-        if deployment.schema != DEPLOYMENT_SCHEMA {
-            return Err(Error::Json {
-                folder: artifact.folder().to_owned(),
-                file: DEPLOYMENT_FILE,
-                fault: format!(
-                    "is of schema {}, this version reads {DEPLOYMENT_SCHEMA}",
-                    deployment.schema
-                ),
-            });
-        }
+        let deployment: Deployment<P> = json(&artifact, DEPLOYMENT_FILE, DEPLOYMENT_SCHEMA)?;
         let version = &artifact.manifest().target;
         let entry = registry.entry(&version.id).ok();
         let here = entry.map(|entry| recorded(entry.origin(), entry.table().bases()));
@@ -135,12 +125,35 @@ impl<P> Opened<P> {
     }
 }
 
-/// Reads a JSON file of an artifact.
-pub(crate) fn json<T: DeserializeOwned>(artifact: &Artifact, file: &'static str) -> Result<T, Error> {
+/// Reads a JSON file of an artifact, whose key `schema` has to be `known`.
+///
+/// # Errors
+/// The file is damaged or of another schema. If a newer program wrote it, the error says so.
+pub(crate) fn json<T: DeserializeOwned>(artifact: &Artifact, file: &'static str, known: u32) -> Result<T, Error> {
+    /// The key that is read first, so that files of other schemas are recognized.
+    #[derive(serde::Deserialize)]
+    struct Head {
+        schema: u64,
+    }
     let bytes = artifact.file(file)?;
-    serde_json::from_slice(&bytes).map_err(|error| Error::Json {
+    let wrong = |fault: String| Error::Json {
         folder: artifact.folder().to_owned(),
         file,
-        fault: format!("cannot be read: {error}"),
+        fault,
+    };
+    let schema = serde_json::from_slice::<Head>(&bytes).map(|head| head.schema);
+    match schema {
+        Ok(schema) if schema > known.into() => {
+            let what = format!("is of schema {schema}, and schema {known} is read");
+            return Err(artifact.newer(file, what).into());
+        }
+        Ok(schema) if schema < known.into() => {
+            return Err(wrong(format!("is of schema {schema}, and schema {known} is read")));
+        }
+        _ => {}
+    }
+    serde_json::from_slice(&bytes).map_err(|error| match artifact.is_of_later_version() {
+        true => artifact.newer(file, format!("cannot be read: {error}")).into(),
+        false => wrong(format!("cannot be read: {error}")),
     })
 }

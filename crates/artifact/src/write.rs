@@ -1,13 +1,14 @@
 //! Writes an artifact, file by file.
 
-use std::num::NonZeroUsize;
+use std::{collections::BTreeMap, num::NonZeroUsize};
 
 use serde::Serialize;
-use strait_compile::Built;
+use strait_compile::{Balance, Built};
 use strait_container::{
     ArtifactError, ArtifactWriter, Digest, ExtendedTable, PARAMS_FILE, Params, Provenance, QUANTIZATION_FILE,
-    Quantization, Reserved, Sources, TargetOrigin, TargetVersion, ToolVersion,
+    Quantization, Reserved, Sources, TargetOrigin, TargetVersion, ToolVersion, sha256,
 };
+use strait_core::{Module, NodeId};
 use strait_execute::{ExecuteError, both};
 use strait_report::{REPORT_FILE, Report};
 use strait_target::{Origin, TargetSpec, spec::Base};
@@ -39,10 +40,29 @@ impl<P: Serialize> CommonParts<'_, P> {
             serde_json::to_writer_pretty(&mut *out, self.deployment)?;
             out.write_all(b"\n")
         })?;
-        let migrated = self.built.migrated().is_some();
+        let migrated = self
+            .built
+            .migrated()
+            .map(|copy| factors(&copy.float, &copy.balance).to_string());
         let grids = Params::of(&self.built.annotated, migrated);
         writer.add_reserved(params, |out| out.write_all(grids.to_toml().as_bytes()))
     }
+}
+
+/// The digest of the factors by which scale was moved in `float`, a copy of the model: for each layer its name, and the factors
+/// of what it reads and of its outputs.
+pub fn factors(float: &Module, layers: &BTreeMap<NodeId, Balance>) -> Digest {
+    let mut bytes = Vec::new();
+    for (&id, balance) in layers {
+        let name = float.main().node(id).map_or("", |node| float.name(node.name));
+        bytes.extend_from_slice(name.as_bytes());
+        bytes.push(0);
+        for factors in [&balance.input, &balance.output] {
+            bytes.extend((factors.len() as u64).to_le_bytes());
+            bytes.extend(factors.iter().flat_map(|factor| factor.to_bits().to_le_bytes()));
+        }
+    }
+    sha256(&bytes)
 }
 
 /// Writes an artifact and moves it to its destination once it is complete. Returns the digest that identifies the

@@ -60,11 +60,81 @@ fn levels_of_images_are_normalized_so_that_the_answers_tell_the_samples_apart() 
         "use = [\"sima\"]",
         "stored = { layout = \"NHWC\" }",
         "steps  = [{ scale = 0.00392156862745098 }, { layout = \"NCHW\" }]",
+        // The artifact takes the bytes.
+        "[input.image]",
+        "layout = \"NCHW\"",
+        "device = { type = \"uint8\", layout = \"NHWC\" }",
+        "embed  = \"normalize\"",
     ] {
         assert!(text.lines().any(|own| own == line), "{line}:\n{text}");
     }
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     compiled(&config, &folder);
+    // Nothing is left in front of the first layer, on any target.
+    for target in ["sima", "generic-int8", "ascend", "onnxruntime"] {
+        let target = format!("target.use=['{target}']");
+        let (code, printed) = said(&["check", &config, "--set", &target]);
+        assert!(
+            code == 0 && printed.contains("layers run on the accelerator"),
+            "{printed}"
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_told_of_a_camera_is_a_comment() {
+    let folder = tempfile::tempdir().unwrap();
+    let (config, _) = drafted(&folder, &[]);
+    let text = fs::read_to_string(&config).unwrap();
+    let lines = [
+        "# [input.image]",
+        "# layout = \"NCHW\"",
+        "# device = { type = \"uint8\", layout = \"NHWC\" }",
+        "# embed  = \"normalize\"",
+    ];
+    for line in lines {
+        assert!(text.lines().any(|own| own == line), "{line}:\n{text}");
+    }
+    // The lines are right as they are.
+    let uncommented: Vec<&str> = (text.lines())
+        .map(|line| if lines.contains(&line) { &line[2..] } else { line })
+        .collect();
+    fs::write(&config, uncommented.join("\n")).unwrap();
+    compiled(&config, &folder);
+}
+
+#[test]
+fn any_letter_of_a_path_can_stand_in_a_draft() {
+    let folder = tempfile::tempdir().unwrap();
+    let odd = folder.path().join("d\u{7f}i\u{1b}g\\i\"t\ns");
+    fs::create_dir(&odd).unwrap();
+    let at = |name: &str| odd.join(name).to_string_lossy().into_owned();
+    for name in ["digits.onnx", "calib_x.npy"] {
+        fs::copy(digits(name), at(name)).unwrap();
+    }
+    let out = folder.path().join("deploy.toml").to_string_lossy().into_owned();
+    let (code, printed) = said(&["init", &at("digits.onnx"), "--data", &at("calib_x.npy"), "--out", &out]);
+    assert_eq!(code, 0, "{printed}");
+    let (code, printed) = said(&["check", &out]);
+    assert_eq!(code, 0, "{printed}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_path_that_is_no_text_is_refused() {
+    use std::os::unix::ffi::OsStringExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let odd = folder.path().join(std::ffi::OsString::from_vec(b"m\xff.onnx".to_vec()));
+    fs::copy(digits("digits.onnx"), &odd).unwrap();
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_strait"))
+        .args(["init".as_ref(), odd.as_os_str(), "--out".as_ref(), "-".as_ref()])
+        .output()
+        .unwrap();
+    let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        output.status.code() == Some(1) && printed.contains("is not UTF-8"),
+        "{printed}"
+    );
 }
 
 #[test]

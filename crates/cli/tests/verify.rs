@@ -227,6 +227,62 @@ fn an_interval_that_is_narrowed_or_another_channels_is_found_at_its_layer() {
     }
 }
 
+/// What a later version of the program writes is not damaged. The message says which version to use.
+#[test]
+fn an_artifact_of_a_later_version_is_newer_and_not_unsound() {
+    for (file, edit, what) in [
+        (
+            "deployment.json",
+            ["\"schema\": 1", "\"schema\": 2"],
+            "is of schema 2, and schema 1 is read",
+        ),
+        (
+            "deployment.json",
+            ["\"schema\": 1", "\"schema\": 1, \"novel\": 1"],
+            "unknown field `novel`",
+        ),
+        (
+            "report.json",
+            ["\"schema\": 2", "\"schema\": 3"],
+            "is of schema 3, and schema 2 is read",
+        ),
+        (
+            "quantization.json",
+            ["\"schema\":1", "\"schema\":2"],
+            "is of schema 2, and schema 1 is read",
+        ),
+    ] {
+        let copy = Copy::new();
+        copy.rewrite(|parts| {
+            let bytes = parts.files.get_mut(file).unwrap();
+            let text = String::from_utf8(bytes.clone()).unwrap();
+            assert!(text.contains(edit[0]), "{file}");
+            *bytes = text.replacen(edit[0], edit[1], 1).into_bytes();
+            parts.provenance.tool.version = "41.0.2".to_owned();
+        });
+        let (code, printed) = copy.verify(&["--samples", "0"]);
+        for part in [
+            what,
+            "newer than this program",
+            "use strait 41.0.2, which made it, or a later one",
+        ] {
+            assert!(printed.contains(part), "{file}: {printed}");
+        }
+        assert!(code == 1 && !printed.contains("NOT SOUND"), "{file}: {code} {printed}");
+        assert!(printed.contains(file), "{printed}");
+    }
+    // The manifest itself.
+    let copy = Copy::new();
+    let manifest = copy.folder().join("manifest.json");
+    let text = fs::read_to_string(&manifest).unwrap();
+    fs::write(&manifest, text.replace("\"schema\": 4", "\"schema\": 5")).unwrap();
+    let (code, printed) = copy.verify(&[]);
+    assert!(
+        code == 1 && printed.contains("manifest.json is of schema 5"),
+        "{printed}"
+    );
+}
+
 /// The manifest, the report and the model have to describe the same artifact.
 #[test]
 fn a_target_or_a_report_of_something_else_is_found() {

@@ -54,6 +54,6 @@ pub use roles::{Role, rounding_only};
 pub use shares::{Shares, shares};
 pub use strait_optimize::{Algorithms, Balance, Choice, Cut, LayerOutcome, Optimised, Pair, Rule, Untouched};
 pub use strait_quantize::Settings;
-pub use task::{Optimising, Task};
+pub use task::{OnCopy, Optimising, Task};
 pub use variants::Apart;
 pub use watch::{Silent, Watch};

@@ -38,7 +38,8 @@ pub struct MigratedCopy {
     /// For each layer, the factors of the channels that it reads and of its outputs.
     pub balance: BTreeMap<NodeId, Balance>,
     pub(crate) observation: Observation,
-    pub(crate) resolved: Resolved,
+    /// The settings of the copy.
+    pub resolved: Resolved,
 }
 
 impl MigratedModel {

@@ -174,6 +174,7 @@ impl Observed {
             resolved: &resolved,
             ranges: &self.ranges,
             optimise: None,
+            on_copy: None,
             random_inputs: 3,
             is_revised: true,
             limits: self.means.limits,

@@ -60,7 +60,14 @@ pub(crate) fn optimise(
     if !how.algorithms.smooth && !how.algorithms.equalize {
         return parameters(task, &how, plain, watch);
     }
-    let (model, quantized) = migrate::choose(task, &how, &plain, watch)?;
+    let (mut model, mut quantized) = migrate::choose(task, &how, &plain, watch)?;
+    if let (Some(on_copy), Some(copy)) = (task.on_copy, &mut model.copy) {
+        copy.resolved = on_copy(&copy.float, &copy.balance, &copy.resolved)?;
+        let own = watch.step("quantize", None, |_| {
+            quantize_from(&copy.task(task), &Optimised::default(), None)
+        })?;
+        quantized = Some(own);
+    }
     let (quantized, mut chosen) = match (&model.copy, quantized) {
         (Some(copy), Some(quantized)) => {
             let (mut made, chosen) = parameters(&copy.task(task), &how, quantized, watch)?;

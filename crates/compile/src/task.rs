@@ -1,10 +1,10 @@
 //! The inputs of the compilation for one target.
 
-use crate::Resolved;
-use std::{num::NonZeroUsize, sync::Arc};
-use strait_core::{Bodies, Module};
+use crate::{CompileError, Resolved};
+use std::{collections::BTreeMap, num::NonZeroUsize, sync::Arc};
+use strait_core::{Bodies, Module, NodeId};
 use strait_execute::Limits;
-use strait_optimize::Algorithms;
+use strait_optimize::{Algorithms, Balance};
 use strait_quantize::{Observation, observe::Samples};
 use strait_target::Target;
 use strait_verify::Ranges;
@@ -27,6 +27,8 @@ pub struct Task<'a> {
     pub ranges: &'a Ranges,
     /// How codes and biases are optimised. `None` if they are not.
     pub optimise: Option<Optimising<'a>>,
+    /// What the caller gives to the copy of the model in which scale was moved, once the scale is known. `None`: nothing.
+    pub on_copy: Option<&'a OnCopy<'a>>,
     /// The number of random inputs on which the fused graph is compared with the lowered graph.
     pub random_inputs: usize,
     /// True if the built model will be revised ([`Built::revise`](crate::Built::revise)). It then keeps a copy of the
@@ -37,6 +39,11 @@ pub struct Task<'a> {
     /// The number of threads that work. The result does not depend on it.
     pub threads: NonZeroUsize,
 }
+
+/// Returns the settings of the copy of the model in which scale was moved, from the copy, the factors of each layer, and the
+/// settings without more. They may have grids of the copy's tensors.
+pub type OnCopy<'a> =
+    dyn Fn(&Module, &BTreeMap<NodeId, Balance>, &Resolved) -> Result<Resolved, CompileError> + Sync + 'a;
 
 /// How codes and biases are optimised.
 #[derive(Clone, Copy)]

@@ -71,7 +71,7 @@ impl Checker<'_> {
     fn device(&mut self, name: &str, input: &Input, steps: &Preprocess) {
         let table = KeyPath::of(&["input", name]);
         match device::on_device(name, input, steps) {
-            Err(refused) => self.conflict(&table.key(refused.key), refused.message, refused.help),
+            Err(refused) => self.conflict(&table.key(refused.key), refused.message, &refused.help),
             Ok(found) => {
                 // The steps that are left, with those that bring the samples into the form of the device.
                 let left = found.map_or_else(|| self.loaded.config.preprocess_of(name), |found| found.preprocess);

@@ -10,12 +10,15 @@
 //!                    └─▶ color and layout of the device: the artifact's input
 //! ```
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strait_compile::EmbeddedInput;
 
 use super::{
-    leaf::Layout,
+    axes::samples_of,
+    leaf::{Axes, Layout},
     types::{ColorOrder, Config, Input, Normalize, Preprocess, Step},
 };
 
@@ -26,12 +29,17 @@ pub struct Device {
     /// The type of the numbers.
     #[serde(rename = "type")]
     pub ty: DeviceType,
-    /// The meaning of the axes, one letter for each, such as `"NHWC"`. Absent: the axes of the samples in front of the steps
+    /// The meaning of the axes, one letter for each, such as `"NHWC"`. `N` stands for the batch. Absent: the axes of the samples in front of the steps
     /// that compute with numbers.
-    pub layout: Option<Layout>,
+    pub layout: Option<Axes>,
     /// The order of the three colour channels. Absent: the order of the samples in front of the steps that compute with
     /// numbers.
     pub color: Option<ColorOrder>,
+    /// If the type is one of codes: the number behind a code q is scale · (q − zero_point). Default: 1.
+    pub scale: Option<f64>,
+    /// If the type is one of codes: the code of the number 0. Default: 0. A device that hands over bytes less 128 has the type
+    /// `"int8"` and the zero point -128.
+    pub zero_point: Option<i32>,
 }
 
 /// The type of the numbers that a device hands over.
@@ -40,6 +48,8 @@ pub struct Device {
 pub enum DeviceType {
     /// Bytes, as cameras have them.
     Uint8,
+    /// Bytes with a sign.
+    Int8,
     /// Real numbers.
     Float32,
 }
@@ -52,8 +62,11 @@ pub enum Embed {
     #[default]
     None,
     /// The steps behind the last step on pixels: `color`, `scale`, `offset`, `normalize` and `layout`. `device` has to say
-    /// what the artifact takes, with the type `"uint8"`.
+    /// what the artifact takes, with the type `"uint8"` or `"int8"`.
     Normalize,
+    /// All steps, apart from `decode`, which reads a file. It is an error if there is a step on pixels, which cannot become
+    /// part of the model.
+    All,
 }
 
 impl DeviceType {
@@ -61,7 +74,17 @@ impl DeviceType {
     pub fn name(self) -> &'static str {
         match self {
             DeviceType::Uint8 => "uint8",
+            DeviceType::Int8 => "int8",
             DeviceType::Float32 => "float32",
+        }
+    }
+
+    /// The name of the type in a graph, and the smallest and the largest code. `None` for real numbers.
+    fn codes(self) -> Option<(&'static str, [i32; 2])> {
+        match self {
+            DeviceType::Uint8 => Some(("u8", [0, 255])),
+            DeviceType::Int8 => Some(("i8", [-128, 127])),
+            DeviceType::Float32 => None,
         }
     }
 }
@@ -76,12 +99,25 @@ pub struct InputForm {
 }
 
 /// Why an input cannot be as the configuration says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Refused {
     /// The key of the input's table that is wrong.
     pub(super) key: &'static str,
-    pub(super) message: &'static str,
-    pub(super) help: &'static str,
+    pub(super) message: Cow<'static, str>,
+    pub(super) help: Cow<'static, str>,
+}
+
+/// Makes a [`Refused`].
+pub(super) fn refused(
+    key: &'static str,
+    message: impl Into<Cow<'static, str>>,
+    help: impl Into<Cow<'static, str>>,
+) -> Refused {
+    Refused {
+        key,
+        message: message.into(),
+        help: help.into(),
+    }
 }
 
 /// An input whose steps become part of the model.
@@ -89,6 +125,32 @@ pub(super) struct OnDevice {
     /// The steps that stay outside.
     pub(super) preprocess: Preprocess,
     pub(super) embedded: EmbeddedInput,
+}
+
+impl Device {
+    /// The name of the type in a graph, and the smallest and the largest code. `None` for real numbers.
+    fn checked(&self) -> Result<Option<(&'static str, [i32; 2])>, Refused> {
+        let found = self.ty.codes();
+        if found.is_none() {
+            let has_codes = self.scale.is_some() || self.zero_point.is_some();
+            return match has_codes {
+                false => Ok(None),
+                true => Err(refused(
+                    "device",
+                    "real numbers have no scale and no zero point",
+                    "leave `scale` and `zero_point` out, or give a type of codes",
+                )),
+            };
+        }
+        if self.scale.is_some_and(|scale| !(scale.is_finite() && scale > 0.0)) {
+            return Err(refused(
+                "device",
+                "its scale is not above 0",
+                "leave `scale` out if it is 1",
+            ));
+        }
+        Ok(found)
+    }
 }
 
 impl Config {
@@ -114,10 +176,19 @@ impl Config {
             color: steps.stored.color,
         };
         steps.steps.iter().for_each(|step| form.behind(step));
-        let own = self.input.get(name).filter(|input| input.embed == Embed::None);
-        let layout = form.layout.or(own.and_then(|input| input.layout.clone()));
+        let input = self.input.get(name);
+        let stated = input.and_then(|input| match (input.embed, &input.device) {
+            (Embed::None, _) => input.layout.as_ref(),
+            (_, device) => device.as_ref()?.layout.as_ref(),
+        });
+        let of_samples = |layout: &Layout| match input {
+            Some(input) => input.of_samples(layout),
+            None => layout.as_str().to_owned(),
+        };
         InputForm {
-            layout: layout.map(|layout| layout.as_str().to_owned()),
+            layout: stated
+                .map(|axes| axes.as_str().to_owned())
+                .or(form.layout.as_ref().map(of_samples)),
             color: form.color,
         }
     }
@@ -171,8 +242,8 @@ fn is_on_pixels(step: &Step) -> bool {
 pub(super) fn with_stored(input: &Input, steps: &Preprocess) -> Preprocess {
     let mut steps = steps.clone();
     let is_image = matches!(steps.steps.first(), Some(Step::Decode(_)));
-    if let (Some(device), false, Embed::Normalize) = (&input.device, is_image, input.embed) {
-        steps.stored.layout = steps.stored.layout.or(device.layout.clone());
+    if let (Some(device), false, Embed::Normalize | Embed::All) = (&input.device, is_image, input.embed) {
+        steps.stored.layout = steps.stored.layout.or(device.layout.as_ref().map(samples_of));
         steps.stored.color = steps.stored.color.or(device.color);
     }
     steps
@@ -186,11 +257,10 @@ fn in_layout(input: &Input, steps: &Preprocess) -> Preprocess {
     };
     steps.steps.iter().for_each(|step| form.behind(step));
     let mut steps = steps.clone();
-    if let (Some(wanted), Some(_)) = (
-        &input.layout,
-        form.layout.filter(|own| Some(own) != input.layout.as_ref()),
-    ) {
-        steps.steps.push(Step::Layout(wanted.clone()));
+    if let (Some(wanted), Some(own)) = (input.layout.as_ref().map(samples_of), form.layout)
+        && own != wanted
+    {
+        steps.steps.push(Step::Layout(wanted));
     }
     steps
 }
@@ -198,24 +268,37 @@ fn in_layout(input: &Input, steps: &Preprocess) -> Preprocess {
 /// Splits the steps of an input into those that stay outside and those that become part of the model. `None` if all of them
 /// stay outside.
 pub(super) fn on_device(name: &str, input: &Input, steps: &Preprocess) -> Result<Option<OnDevice>, Refused> {
-    if input.embed == Embed::None {
-        return Ok(None);
-    }
-    let refused = |key, message, help| Refused { key, message, help };
+    input.check_axes()?;
     let Some(device) = &input.device else {
+        if input.embed == Embed::None {
+            return Ok(None);
+        }
         let help = "for a camera, device = { type = \"uint8\", layout = \"NHWC\", color = \"RGB\" }";
         return Err(refused("embed", "it is not said what the device hands over", help));
     };
-    if device.ty == DeviceType::Float32 {
-        let help = "say embed = \"none\", or hand over \"uint8\"";
-        return Err(refused(
-            "embed",
-            "only numbers of the type uint8 are normalized in the model",
-            help,
-        ));
+    let codes = device.checked()?;
+    if input.embed == Embed::None {
+        return Ok(None);
     }
+    let Some((elem, codes)) = codes else {
+        let message = "only numbers of the types uint8 and int8 are normalized in the model";
+        let help = "say embed = \"none\", or hand over \"uint8\" or \"int8\"";
+        return Err(refused("embed", message, help));
+    };
     let split = steps.steps.iter().rposition(is_on_pixels).map_or(0, |last| last + 1);
     let (outside, inside) = steps.steps.split_at(split);
+    let is_image = matches!(outside.first(), Some(Step::Decode(_)));
+    if input.embed == Embed::All
+        && let Some(step) = outside
+            .iter()
+            .skip(usize::from(is_image))
+            .find(|step| is_on_pixels(step))
+    {
+        let message = format!("the step `{}` cannot become part of the model", step.name());
+        let help = "leave the step out and give samples of the size that the device hands over, or say embed = \"normalize\": \
+                    the device then does the steps on pixels";
+        return Err(refused("embed", message, help));
+    }
     let mut preprocess = Preprocess {
         steps: outside.to_vec(),
         ..with_stored(input, steps)
@@ -226,7 +309,7 @@ pub(super) fn on_device(name: &str, input: &Input, steps: &Preprocess) -> Result
     };
     outside.iter().for_each(|step| form.behind(step));
     let handed = Form {
-        layout: device.layout.clone().or(form.layout.clone()),
+        layout: device.layout.as_ref().map(samples_of).or(form.layout.clone()),
         color: device.color.or(form.color),
     };
     if handed.color != form.color {
@@ -239,9 +322,22 @@ pub(super) fn on_device(name: &str, input: &Input, steps: &Preprocess) -> Result
     if handed.layout != form.layout {
         preprocess.steps.extend(handed.layout.clone().map(Step::Layout));
     }
+    let zero_point = device.zero_point.unwrap_or(0);
+    if is_image {
+        // The levels 0 to 255 have to be the codes, apart from a difference.
+        let levels = [zero_point, zero_point.saturating_add(255)];
+        if device.scale.is_some_and(|scale| scale != 1.0) || levels != codes {
+            let message = "its codes are not the levels of images, from 0 to 255, for each of which a code is needed";
+            let help = format!("leave `scale` out, and say zero_point = {}", codes[0]);
+            return Err(refused("device", message, help));
+        }
+        if zero_point != 0 {
+            preprocess.steps.push(Step::Offset(zero_point.into()));
+        }
+    }
     let mut affine = Affine {
-        offset: vec![0.0],
-        factor: vec![1.0],
+        offset: vec![zero_point.into()],
+        factor: vec![device.scale.unwrap_or(1.0)],
     };
     for step in inside {
         let zero = || {
@@ -254,16 +350,22 @@ pub(super) fn on_device(name: &str, input: &Input, steps: &Preprocess) -> Result
         affine.add(step, form.color).ok_or_else(zero)?;
         form.behind(step);
     }
-    let wanted = input.layout.clone().or(form.layout);
-    let (axes, channel) = match (&wanted, &handed.layout) {
+    let letters = |stated: &Option<Axes>, samples: &Option<Layout>| match stated {
+        Some(axes) => Some(axes.as_str().to_owned()),
+        None => samples.as_ref().map(|layout| input.of_samples(layout)),
+    };
+    let (axes, channel) = match (
+        letters(&input.layout, &form.layout),
+        letters(&device.layout, &handed.layout),
+    ) {
         (Some(model), Some(device)) => {
-            let axes: Option<Vec<usize>> = model.as_str().chars().map(|axis| device.as_str().find(axis)).collect();
-            let axes = axes.filter(|axes| axes.len() == device.as_str().len()).ok_or_else(|| {
+            let axes: Option<Vec<usize>> = model.chars().map(|axis| device.find(axis)).collect();
+            let axes = axes.filter(|axes| axes.len() == device.len()).ok_or_else(|| {
                 let help = "both have the same letters, in another order";
                 refused("device", "its layout has other axes than the model's input", help)
             })?;
             let moves = !axes.iter().copied().eq(0..axes.len());
-            (if moves { axes } else { Vec::new() }, model.as_str().find('C'))
+            (if moves { axes } else { Vec::new() }, model.find('C'))
         }
         (None, None) => (Vec::new(), None),
         _ => {
@@ -285,7 +387,7 @@ pub(super) fn on_device(name: &str, input: &Input, steps: &Preprocess) -> Result
     }
     let embedded = EmbeddedInput {
         name: name.to_owned(),
-        elem: "u8".to_owned(),
+        elem: elem.to_owned(),
         axes,
         channel,
         offset: affine.offset,

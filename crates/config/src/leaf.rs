@@ -112,6 +112,19 @@ impl Layout {
     }
 }
 
+/// The meaning of the axes of a tensor, one letter for each. `N` stands for the batch, and `C` for channels. Every letter is
+/// a different capital.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Axes(String);
+
+impl Axes {
+    /// The letters of the axes.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
 /// The formats of the types in this module.
 pub(super) const FORMATS: &[Format] = &[
     Format {
@@ -155,6 +168,11 @@ pub(super) const FORMATS: &[Format] = &[
         rule: Rule::Text(is_layout),
     },
     Format {
+        name: "axes",
+        expectation: "distinct capital letters, such as NCHW",
+        rule: Rule::Text(are_axes),
+    },
+    Format {
         name: "range",
         expectation: "two numbers, the first below the second",
         rule: Rule::Ascending,
@@ -162,8 +180,12 @@ pub(super) const FORMATS: &[Format] = &[
 ];
 
 fn is_layout(text: &str) -> bool {
+    text.starts_with('N') && are_axes(text)
+}
+
+fn are_axes(text: &str) -> bool {
     let mut letters = text.chars().enumerate();
-    text.starts_with('N') && letters.all(|(at, letter)| letter.is_ascii_uppercase() && text.find(letter) == Some(at))
+    letters.all(|(at, letter)| letter.is_ascii_uppercase() && text.find(letter) == Some(at))
 }
 
 /// Implements the JSON schema of a type, from the type's JSON type and the name of its format.
@@ -191,5 +213,6 @@ leaf_schema! {
     PathByTarget: { "type": "string", "format": "path-by-target", "minLength": 1 };
     Pointer: { "type": "string", "format": "pointer", "pattern": "^/" };
     Sha256: { "type": "string", "format": "sha256", "pattern": "^[0-9a-fA-F]{64}$" };
+    Axes: { "type": "string", "format": "axes", "pattern": "^[A-Z]+$" };
     Layout: { "type": "string", "format": "layout", "pattern": "^N[A-Z]*$" };
 }

@@ -6,6 +6,8 @@
 //! was written is kept. So even an error that is only found with the model, the data or the target can show this place
 //! ([`Loaded::error`]).
 
+mod advice;
+mod axes;
 mod consistency;
 pub mod data;
 pub mod device;

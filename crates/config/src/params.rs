@@ -29,6 +29,8 @@ struct ParamsFile {
     /// True if the file was written by a compilation that moved scale between layers.
     #[serde(default)]
     migrated: bool,
+    /// The digest of the factors by which it did.
+    factors: Option<String>,
     /// The tensors.
     #[serde(default)]
     tensor: Vec<Tensor>,
@@ -82,6 +84,9 @@ impl Document for ParamsFile {
 pub struct Params {
     /// The parameters, in the order of the file, without entries that follow from others.
     pub tensors: Vec<GivenParams>,
+    /// If the file was written by a compilation that moved scale between layers, the digest of the factors. The tensors are
+    /// then those of the model divided by factors.
+    pub factors: Option<String>,
     /// The text of the file.
     pub text: String,
     tree: Node,
@@ -133,12 +138,12 @@ impl Params {
         let source = Source::new(name, text.clone(), Path::new(""), 0);
         let mut tree = strait_document::syntax(&source)?;
         let file: ParamsFile = strait_document::read(&mut tree)?;
-        if file.migrated {
+        if file.migrated && file.factors.is_none() {
             let path = KeyPath::of(&["migrated"]);
-            let message = "these are the parameters of tensors that the optimisation divided by factors";
+            let message = "these are the parameters of tensors that the optimisation divided by factors, and the file does not say by \
+                           which";
             let finding = tree.error(codes::VALUE, &path, message, "");
-            let help = "compile without moving scale, by `optimize.equalize = false` and `optimize.smooth = false`, and take the \
-                        params.toml of that artifact";
+            let help = "compile again and take the params.toml of that artifact, which has their digest";
             return Err(finding.help(help).into());
         }
         let (mut tensors, mut findings, mut known) = (Vec::new(), Vec::new(), BTreeMap::new());
@@ -161,7 +166,17 @@ impl Params {
             }
         }
         Diagnostics(findings).or(())?;
-        Ok(Params { tensors, text, tree })
+        Ok(Params {
+            tensors,
+            factors: file.factors.filter(|_| file.migrated),
+            text,
+            tree,
+        })
+    }
+
+    /// An error about the factors of the file.
+    pub fn factors_error(&self, code: &str, message: impl Into<String>) -> Diagnostic {
+        self.tree.error(code, &KeyPath::of(&["factors"]), message, "")
     }
 
     /// An error about one key of the entry, or about the whole entry if it lacks the key.

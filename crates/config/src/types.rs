@@ -18,10 +18,11 @@ pub use strait_target::spec::{
 use strait_target::{OptionValue, Options};
 
 pub use super::evaluation::{Better, BoxFormat, Drop, Evaluation, Expected, Metric, MetricTable, OwnUnit, Score};
-use super::leaf::{FORMATS, FilePath, Layout, Pattern, Range, Sha256};
+use super::leaf::{Axes, FORMATS, FilePath, Layout, Pattern, Range, Sha256};
 pub use super::output::{Cache, CacheType, FileLayout, FileType, Output, OutputOfTarget, QdqActivations, ReportForm};
 pub use super::plugins::{Pin, PinnedFile, Plugin, TableFile, Trust, Unpinned};
 pub use super::{
+    axes::{BatchAxis, NoBatch},
     data::{Data, NotANumber, Unreadable},
     device::{Device, DeviceType, Embed},
     gate::{FusionGate, Gate, SanityGate},
@@ -110,6 +111,7 @@ impl Document for Config {
     const NAME: &'static str = "the configuration";
     const SCHEMA: u32 = super::SCHEMA;
     const FORMATS: &'static [TextFormat] = FORMATS;
+    const ADVICE: &'static [(&'static str, &'static str)] = super::advice::ADVICE;
 
     fn shape() -> &'static Shape {
         static SHAPE: LazyLock<Shape> = LazyLock::new(Shape::of::<Config>);
@@ -174,9 +176,12 @@ pub struct Input {
     pub range: Option<Range>,
     /// Replaces `[preprocess]` for this input.
     pub preprocess: Option<Preprocess>,
-    /// The meaning of the axes of the model's input, one letter for each, with `N` first, such as `"NCHW"`. If the steps of the
-    /// preprocessing leave the axes in another order, they are put into this one.
-    pub layout: Option<Layout>,
+    /// The meaning of the axes of the model's input, one letter for each, such as `"NCHW"`. `N` stands for the batch. If the
+    /// steps of the preprocessing leave the axes in another order, they are put into this one.
+    pub layout: Option<Axes>,
+    /// The axis of the batch in the model's input, counted from 0, or `"none"`. In files, samples are always along the first
+    /// axis. Default: 0.
+    pub batch_axis: Option<BatchAxis>,
     /// What the device hands over at run time. The files `manifest.json` and `deployment.json` state it.
     pub device: Option<Device>,
     /// Which steps of the preprocessing become part of the artifact.
@@ -230,6 +235,24 @@ pub enum Step {
     Color(ColorOrder),
     /// Puts the axes into this order, which is a permutation of the letters that the axes have before this step.
     Layout(Layout),
+}
+
+impl Step {
+    /// The key of the step.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Step::Decode(_) => "decode",
+            Step::Resize(_) => "resize",
+            Step::Letterbox(_) => "letterbox",
+            Step::Crop(_) => "crop",
+            Step::Gray(_) => "gray",
+            Step::Scale(_) => "scale",
+            Step::Offset(_) => "offset",
+            Step::Normalize(_) => "normalize",
+            Step::Color(_) => "color",
+            Step::Layout(_) => "layout",
+        }
+    }
 }
 
 /// Computes `(x - mean) / std`. Each of the two lists has one number for all channels, or one for each channel.

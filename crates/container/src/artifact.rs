@@ -1,6 +1,7 @@
 //! Reading an artifact.
 
 use crate::digest::{of_file, sha256};
+use crate::error::is_later;
 use crate::folder::read_limited;
 use crate::format;
 use crate::held::Held;
@@ -76,7 +77,7 @@ impl Artifact {
     ///   `model.strait`.
     /// - [`ArtifactError::Damaged`]: the manifest or the container file is missing, cut off, changed, or belongs to
     ///   another artifact.
-    /// - [`ArtifactError::Schema`]: the artifact has another version.
+    /// - [`ArtifactError::Newer`] and [`ArtifactError::Older`]: the artifact has another version.
     /// - [`ArtifactError::Replaced`]: other processes keep replacing the artifact.
     pub fn open(folder: &Path) -> Result<Artifact, ArtifactError> {
         for _ in 0..ATTEMPTS {
@@ -145,10 +146,28 @@ impl Artifact {
             }
         };
         self.check_head(&bytes)?;
-        model::read(&bytes, integrity).map_err(|source| ArtifactError::Model {
-            path: self.place(MODEL_FILE),
-            source,
+        model::read(&bytes, integrity).map_err(|source| match source.is_newer() {
+            true => self.newer(MODEL_FILE, format!("cannot be read: {source}")),
+            false => ArtifactError::Model {
+                path: self.place(MODEL_FILE),
+                source,
+            },
         })
+    }
+
+    /// The error for a file with something that this program does not know, because a newer one wrote it.
+    pub fn newer(&self, file: &str, what: impl Into<String>) -> ArtifactError {
+        ArtifactError::Newer {
+            path: self.folder().to_owned(),
+            file: file.to_owned(),
+            what: what.into(),
+            made_by: Some(self.manifest().tool.version.clone()),
+        }
+    }
+
+    /// True if a later version of strait than this one made the artifact.
+    pub fn is_of_later_version(&self) -> bool {
+        is_later(&self.manifest().tool.version, env!("CARGO_PKG_VERSION"))
     }
 
     /// The contents of a file that the manifest lists, compared with its digest.
@@ -293,10 +312,17 @@ fn read_manifest(folder: &Held) -> Result<Manifest, ArtifactError> {
     Manifest::decode(&bytes).map_err(|error| match error {
         ManifestError::Not(reason) if is_ours() => damaged(reason),
         ManifestError::Not(reason) => not(format!("its {MANIFEST_FILE} is none: {reason}")),
-        ManifestError::Schema(found) => ArtifactError::Schema {
+        ManifestError::Schema(found, made_by) if found > manifest::SCHEMA => ArtifactError::Newer {
+            path: folder.path().into(),
+            file: MANIFEST_FILE.to_owned(),
+            what: format!("is of schema {found}, and schema {} is read", manifest::SCHEMA),
+            made_by,
+        },
+        ManifestError::Schema(found, made_by) => ArtifactError::Older {
             path: folder.path().into(),
             found,
             known: manifest::SCHEMA,
+            made_by,
         },
     })
 }

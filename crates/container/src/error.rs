@@ -25,15 +25,32 @@ pub enum ArtifactError {
         /// What is missing in the folder, or wrong with it.
         reason: String,
     },
-    /// The artifact has a version that this program does not read.
-    #[error("{} is an artifact of schema {found}; this version of strait reads schema {known}", .path.display())]
-    Schema {
+    /// The artifact has an older version, which this program does not read any more.
+    #[error(
+        "{} is an artifact of schema {found}, and this version of strait reads schema {known}: compile it again{}",
+        .path.display(), .made_by.as_deref().map(|version| format!(", or use strait {version}, which made it")).unwrap_or_default()
+    )]
+    Older {
         /// The artifact's folder.
         path: PathBuf,
         /// Version of the artifact.
         found: u64,
         /// The version that this program reads.
         known: u64,
+        /// The version of strait that made the artifact, if the manifest says it.
+        made_by: Option<String>,
+    },
+    /// A newer program made the artifact. Nothing is wrong with the artifact.
+    #[error("{}: {file} {what}: the artifact is newer than this program, strait {}; {}", .path.display(), VERSION, use_newer(.made_by.as_deref()))]
+    Newer {
+        /// The artifact's folder.
+        path: PathBuf,
+        /// Name of the file that this program cannot read.
+        file: String,
+        /// What this program does not know, such as `is of schema 5, and schema 4 is read`.
+        what: String,
+        /// The version of strait that made the artifact, if the manifest says it.
+        made_by: Option<String>,
     },
     /// The output folder contains something other than an artifact. Its contents would be lost if an artifact were
     /// written there.
@@ -97,6 +114,26 @@ pub enum ArtifactError {
     },
 }
 
+/// The version of this program.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// What to do about an artifact that a newer program made.
+fn use_newer(made_by: Option<&str>) -> String {
+    match made_by {
+        Some(version) if version != VERSION => format!("use strait {version}, which made it, or a later one"),
+        _ => "use the strait that made it, or a later one".to_owned(),
+    }
+}
+
+/// True if the version `one` is later than `other`: `0.10.0` is later than `0.9.3`.
+pub(crate) fn is_later(one: &str, other: &str) -> bool {
+    let numbers = |version: &str| -> Vec<u64> {
+        let release = version.split(['-', '+']).next().unwrap_or_default();
+        release.split('.').map(|part| part.parse().unwrap_or(0)).collect()
+    };
+    numbers(one) > numbers(other)
+}
+
 impl ArtifactError {
     /// The stable code by which programs recognize the error.
     pub fn code(&self) -> &'static str {
@@ -137,4 +174,16 @@ pub enum ModelError {
     /// No model was added to the artifact. The caller is at fault.
     #[error("an artifact needs a model")]
     Missing,
+}
+
+impl ModelError {
+    /// True if the file has something that only a newer program can have written.
+    pub(crate) fn is_newer(&self) -> bool {
+        match self {
+            ModelError::Format(FormatError::Major { found }) => *found > crate::format::MAJOR,
+            ModelError::Format(FormatError::UnknownSection { .. }) => true,
+            ModelError::Graphs(error) => error.is_newer(),
+            _ => false,
+        }
+    }
 }

@@ -48,7 +48,9 @@ pub use model::Model;
 pub use model_files::{ModelChanged, ModelFiles};
 pub use params::{PARAMS_FILE, PARAMS_SCHEMA, PROPAGATED, Params, TensorParams};
 pub use ports::{PortCodes, PortEntry, Ports};
-pub use quantization::{ConfigReport, QUANTIZATION_FILE, Quantization, QuantizedLayer, SchemeReport};
+pub use quantization::{
+    ConfigReport, QUANTIZATION_FILE, QUANTIZATION_SCHEMA, Quantization, QuantizedLayer, SchemeReport,
+};
 pub use strait_file_names::NameError;
 pub use strait_requantize::certificate::Digest;
 pub use unfinished::Unfinished;

@@ -188,14 +188,23 @@ pub struct Provenance {
 struct Head {
     format: String,
     schema: u64,
+    #[serde(default)]
+    tool: Option<HeadTool>,
+}
+
+/// What is read of the tool in manifests of any version.
+#[derive(Deserialize)]
+struct HeadTool {
+    #[serde(default)]
+    version: Option<String>,
 }
 
 /// Why a text is not a manifest that this program reads.
 pub(crate) enum ManifestError {
     /// The text is not a manifest that Strait has written.
     Not(String),
-    /// The manifest has another schema version, which is given here.
-    Schema(u64),
+    /// The manifest has another schema version, which is given here, with the version of the program that wrote it.
+    Schema(u64, Option<String>),
 }
 
 impl Manifest {
@@ -242,7 +251,10 @@ impl Manifest {
             return Err(ManifestError::Not(format!("it is of format `{}`", head.format)));
         }
         if head.schema != SCHEMA {
-            return Err(ManifestError::Schema(head.schema));
+            return Err(ManifestError::Schema(
+                head.schema,
+                head.tool.and_then(|tool| tool.version),
+            ));
         }
         let manifest: Manifest = serde_json::from_slice(bytes).map_err(not)?;
         for name in manifest.files.keys() {

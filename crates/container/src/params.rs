@@ -20,8 +20,9 @@ pub const PROPAGATED: &str = "propagated";
 /// The entries of the file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Params {
-    /// True if scale was moved between layers, so that some tensors are those of the model divided by factors.
-    pub migrated: bool,
+    /// If scale was moved between layers, so that some tensors are those of the model divided by factors: the digest of the
+    /// factors.
+    pub migrated: Option<String>,
     /// The tensors, in the order of the graph.
     pub tensors: Vec<TensorParams>,
 }
@@ -47,7 +48,7 @@ pub struct TensorParams {
 
 impl Params {
     /// The grids of the tensors of an annotated module's main graph. Accumulators and biases have none of their own.
-    pub fn of(module: &Module, migrated: bool) -> Params {
+    pub fn of(module: &Module, migrated: Option<String>) -> Params {
         let graph = module.main();
         let mut places = Vec::new();
         places.extend((0..graph.inputs().len()).map(|index| (NodeId::OUTSIDE, Port::Input(index))));
@@ -104,8 +105,8 @@ impl Params {
     pub fn to_toml(&self) -> String {
         let mut text = String::from(HEAD);
         let _ = writeln!(text, "schema = {PARAMS_SCHEMA}");
-        if self.migrated {
-            text.push_str(MIGRATED);
+        if let Some(factors) = &self.migrated {
+            let _ = writeln!(text, "{MIGRATED}factors = \"{factors}\"");
         }
         for tensor in &self.tensors {
             tensor.write(&mut text);
@@ -121,7 +122,8 @@ const HEAD: &str = "\
 ";
 
 const MIGRATED: &str = "\
-# The optimisation has moved scale between layers, so the tensors are not those of the model, and this file is not taken back.
+# The optimisation has moved scale between layers, so the tensors are those of the model divided by factors. The file is taken by
+# compilations that move the same scale: of the same model, with the same samples and the same `[optimize]`.
 migrated = true
 ";
 

@@ -10,7 +10,7 @@ use strait_core::{ConfigId, Derivation, Graph, Module, NodeId, Policy, Port, Qua
 pub const QUANTIZATION_FILE: &str = "quantization.json";
 
 /// Schema version of this file.
-const SCHEMA: u32 = 1;
+pub const QUANTIZATION_SCHEMA: u32 = 1;
 
 /// The configs of an annotated graph, layer by layer in topological order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -122,7 +122,7 @@ impl Quantization {
             }
         }
         Quantization {
-            schema: SCHEMA,
+            schema: QUANTIZATION_SCHEMA,
             schemes,
             inputs,
             outputs,

@@ -17,7 +17,19 @@ const MOST: usize = 50;
 /// # Errors
 /// The tree does not fit the shape. All errors are reported at once, in the order of the text.
 pub fn check(shape: &Shape, root: &mut Node) -> Result<(), Diagnostics> {
-    let mut checker = Checker { findings: Vec::new() };
+    check_with(shape, &[], root)
+}
+
+/// Like [`check`], with the advice of [`Document::ADVICE`](crate::Document::ADVICE) for unknown keys.
+pub(crate) fn check_with(
+    shape: &Shape,
+    advice: &'static [(&'static str, &'static str)],
+    root: &mut Node,
+) -> Result<(), Diagnostics> {
+    let mut checker = Checker {
+        findings: Vec::new(),
+        advice,
+    };
     checker.value(shape, root, &KeyPath::default());
     checker.findings.sort_by_key(|(order, _)| *order);
     checker.findings.truncate(MOST);
@@ -26,6 +38,7 @@ pub fn check(shape: &Shape, root: &mut Node) -> Result<(), Diagnostics> {
 
 struct Checker {
     findings: Vec<((usize, usize), Diagnostic)>,
+    advice: &'static [(&'static str, &'static str)],
 }
 
 impl Checker {
@@ -50,6 +63,9 @@ impl Checker {
                 }
             },
             (Shape::Either { table: inner, .. }, Value::Table(_) | Value::List(_)) => self.value(inner, node, path),
+            (Shape::Either { table: inner, .. }, Value::Integer(_)) if matches!(**inner, Shape::Integer { .. }) => {
+                self.value(inner, node, path);
+            }
             (Shape::OneKey(keys), Value::Table(entries)) => self.one_key(keys, entries, &place, path),
             (Shape::Map { names, values }, Value::Table(entries)) => {
                 for (name, entry) in entries.iter_mut() {
@@ -117,6 +133,7 @@ impl Checker {
                 if let (Shape::List { max: 2.., .. }, Value::Text(text)) = (shape, &*found) {
                     finding = finding.help(format!("a list of one element is [{text:?}]"));
                 }
+                finding.help.extend(self.advice(path).map(str::to_owned));
                 self.report(&place, &format!("expected {}", shape.expectation()), finding);
             }
         }
@@ -177,6 +194,11 @@ impl Checker {
         }
     }
 
+    fn advice(&self, path: &KeyPath) -> Option<&'static str> {
+        let mut advice = self.advice.iter();
+        Some(advice.find(|(key, _)| path.is_like(key))?.1)
+    }
+
     fn unknown_key<'k>(
         &mut self,
         keys: impl Iterator<Item = &'k str> + Clone,
@@ -185,7 +207,10 @@ impl Checker {
         path: &KeyPath,
     ) {
         let mut finding = Diagnostic::error(codes::UNKNOWN_KEY, format!("there is no key `{path}`"));
-        finding.help.extend(suggestion(name, keys.clone()));
+        match self.advice(path) {
+            Some(advice) => finding.help.push(advice.to_owned()),
+            None => finding.help.extend(suggestion(name, keys.clone())),
+        }
         self.report(
             location,
             "unknown key",

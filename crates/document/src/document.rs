@@ -1,7 +1,7 @@
 //! Parses a text to a tree, and converts a tree to the types of the document.
 
 use crate::{
-    Described, Diagnostic, Diagnostics, Format, KeyPath, Node, Shape, Source, Table, Value, check::check, codes,
+    Described, Diagnostic, Diagnostics, Format, KeyPath, Node, Shape, Source, Table, Value, check::check_with, codes,
     described, tree::entries,
 };
 use serde::de::DeserializeOwned;
@@ -22,6 +22,10 @@ pub trait Document: DeserializeOwned + Described {
 
     /// The formats that values of the document may have.
     const FORMATS: &'static [Format];
+
+    /// Keys that people look for and that are written in another way, each with what to write. In a key, `*` stands for a name
+    /// or the position in a list.
+    const ADVICE: &'static [(&'static str, &'static str)] = &[];
 
     /// The shape of the type, which is made from the type's JSON schema.
     fn shape() -> &'static Shape;
@@ -124,7 +128,7 @@ fn other_language(text: &str) -> Option<(&'static str, Range<usize>)> {
 /// The tree does not fit the type. All errors are reported at once, in the order of the text.
 pub fn read<T: Document>(tree: &mut Node) -> Result<T, Diagnostics> {
     refuse_newer::<T>(tree)?;
-    check(T::shape(), tree)?;
+    check_with(T::shape(), T::ADVICE, tree)?;
     // The check is stricter than serde. If serde still reports an error, the check has a defect, and the message says
     // so.
     T::deserialize(&*tree).map_err(|error| {

@@ -52,6 +52,18 @@ impl KeyPath {
         self.then(Segment::Index(index))
     }
 
+    /// True if the path is `pattern`, in which `*` stands for any key or index.
+    pub(crate) fn is_like(&self, pattern: &str) -> bool {
+        let segments = self.segments();
+        let mut names = pattern.split('.');
+        let alike = segments.into_iter().all(|segment| match (segment, names.next()) {
+            (_, Some("*")) => true,
+            (Segment::Key(key), Some(name)) => key == name,
+            _ => false,
+        });
+        alike && names.next().is_none()
+    }
+
     /// True for the path of the whole document.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()

@@ -77,11 +77,11 @@ pub enum Shape {
     },
     /// A list with a fixed number of elements, each with its own shape.
     Tuple(Vec<Shape>),
-    /// Either a string, or a table or list.
+    /// Either a string, or a table, list or integer.
     Either {
         /// What is allowed if the value is a string.
         text: Box<Shape>,
-        /// What is allowed if the value is a table or list.
+        /// What is allowed if the value is a table, list or integer.
         table: Box<Shape>,
     },
     /// One of several strings, each of which is listed with its meaning. An entry `custom:NAME` stands for all strings

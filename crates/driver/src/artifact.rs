@@ -147,7 +147,11 @@ pub fn inputs(opened: &Opened) -> Result<Vec<InputSpec>, Diagnostics> {
     let spec = |input: &of_graph::Input| {
         let mut deployed = opened.deployment.inputs.iter();
         let deployed = deployed.find(|deployed| deployed.name == input.name);
-        of_graph::spec(input, deployed.map_or(&none, |input| &input.preprocess))
+        let spec = of_graph::spec(input, deployed.map_or(&none, |input| &input.preprocess))?;
+        Ok(InputSpec {
+            is_shared: opened.deployment.reading.batch.get(&input.name) == Some(&None),
+            ..spec
+        })
     };
     let inputs = of_graph::inputs(opened.module(), &opened.bodies);
     inputs.iter().map(spec).collect()
@@ -234,6 +238,7 @@ mod tests {
             shape: vec![1],
             preprocess: Plan::default(),
             range: None,
+            is_shared: false,
         };
         names.iter().map(spec).collect()
     }

@@ -149,8 +149,12 @@ pub fn batch(bound: &[FreeDimension]) -> Option<Diagnostic> {
         .iter()
         .map(|name| format!("{} = 1", KeyPath::of(&[*name])))
         .collect();
+    let which = match bound.iter().all(|free| free.axis == 0) {
+        true => "the first dimension of",
+        false => "the dimension at `batch_axis` of",
+    };
     let message = format!(
-        "`{}`, the first dimension of {}, has no size: it is taken for the batch, and is 1",
+        "`{}`, {which} {}, has no size: it is taken for the batch, and is 1",
         names.join("`, `"),
         inputs.join(" and ")
     );

@@ -14,7 +14,7 @@ use strait_page::page;
 use crate::{
     diagnostic::Diagnostic,
     failure::codes,
-    report::{Analysis, REPORT_FILE, Report},
+    report::{self, Analysis, REPORT_FILE, Report},
     stop::Stop,
 };
 
@@ -58,18 +58,22 @@ pub fn write(request: &Request<'_>) -> Result<Written, Stop> {
             Artifact::open(request.artifact)?;
             read::<Report>(
                 &request.artifact.join(REPORT_FILE),
-                codes::DAMAGED,
+                (codes::DAMAGED, report::SCHEMA),
                 "a report of this version of Strait",
             )?
         }
         false => read::<Report>(
             request.artifact,
-            codes::ARTIFACT,
+            (codes::ARTIFACT, report::SCHEMA),
             "the folder of an artifact or its report.json",
         )?,
     };
     let analysis = request.analysis.map(|path| {
-        let read = read::<Analysed>(path, codes::ARTIFACT, "what `strait analyze --json` prints")?;
+        let read = read::<Analysed>(
+            path,
+            (codes::ARTIFACT, report::ANALYSIS_SCHEMA),
+            "what `strait analyze --json` prints",
+        )?;
         Ok::<_, Stop>(match read {
             Analysed::Printed { analysis } => analysis,
             Analysed::Plain(analysis) => analysis,
@@ -109,8 +113,27 @@ enum Analysed {
     Plain(Box<Analysis>),
 }
 
-fn read<T: DeserializeOwned>(path: &Path, code: &str, expected: &str) -> Result<T, Stop> {
+/// The key that is read first, so that reports of a newer program are recognized.
+#[derive(Deserialize)]
+struct Head {
+    schema: u64,
+    strait: Option<String>,
+}
+
+/// Reads a file of the schema `known`.
+fn read<T: DeserializeOwned>(path: &Path, (code, known): (&str, u32), expected: &str) -> Result<T, Stop> {
     let bytes = fs::read(path).map_err(|error| unusable(path, "read", &error))?;
+    if let Ok(Head { schema, strait }) = serde_json::from_slice(&bytes)
+        && schema > known.into()
+    {
+        let message = format!(
+            "{} is of schema {schema}, and schema {known} is read: it is newer than this program",
+            path.display()
+        );
+        let by = strait.map_or("the strait".to_owned(), |version| format!("strait {version}"));
+        let finding = Diagnostic::error(code, message);
+        return Err(finding.help(format!("use {by} that wrote it, or a later one")).into());
+    }
     serde_json::from_slice(&bytes).map_err(|error| {
         let message = format!("{} is not {expected}: {error}", path.display());
         Diagnostic::error(code, message).into()

@@ -113,6 +113,13 @@ pub(crate) fn folded(text: &str, width: usize) -> String {
     out
 }
 
+/// Writes a number with two digits behind the point, or with as many as are needed to tell it from a limit: 2.0004 beside 2.
+pub(crate) fn beside(number: f64, limit: f64) -> String {
+    let shown = |digits: usize| format!("{number:.digits$}");
+    let digits = (2..=12).find(|&digits| number == limit || shown(digits) != format!("{limit:.digits$}"));
+    shown(digits.unwrap_or(2))
+}
+
 /// Writes a real number with four digits.
 pub(crate) fn short(number: f64) -> String {
     let rounded: f64 = format!("{number:.3e}").parse().unwrap_or(number);
@@ -185,6 +192,20 @@ pub(crate) fn bytes(count: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_beside_a_limit_is_told_from_it() {
+        for (number, limit, expected) in [
+            (1.234, 2.0, "1.23"),
+            (2.0, 2.0, "2.00"),
+            (2.0004, 2.0, "2.0004"),
+            (1.9996, 2.0, "1.9996"),
+            (2.006, 2.0, "2.01"),
+            (0.1, 0.10001, "0.10000"),
+        ] {
+            assert_eq!(beside(number, limit), expected);
+        }
+    }
 
     #[test]
     fn bytes_are_told_in_units_that_fit() {

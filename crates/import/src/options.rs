@@ -23,6 +23,9 @@ pub struct ReadOptions {
     /// weights stand for. If false, such layers are refused: a runtime would quantize their activations anew in each
     /// run, and no graph of Strait does that.
     pub hybrid_as_float: bool,
+    /// The axis of the batch in inputs, by their names; `None` for an input without a batch. In an input that is not here, it
+    /// is the first axis.
+    pub batch: BTreeMap<String, Option<usize>>,
 }
 
 /// What was assumed about a model, because the model does not say it or says something else.

@@ -51,6 +51,7 @@ fn spec() -> InputSpec {
             layout: Some("NCHW".into()),
         },
         range: None,
+        is_shared: false,
     }
 }
 

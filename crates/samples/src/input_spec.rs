@@ -12,6 +12,8 @@ pub struct InputSpec {
     pub elem: Elem,
     /// The shape of the input, including the batch dimension if the input has one.
     pub shape: Vec<usize>,
+    /// True if the input has no batch dimension. An array of exactly its shape is then the same sample each time.
+    pub is_shared: bool,
     /// The preprocessing from stored samples to the input.
     pub preprocess: Plan,
     /// The range of the random numbers for this input, after the preprocessing; `None` if the range is not known.

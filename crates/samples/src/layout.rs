@@ -81,7 +81,7 @@ pub(crate) fn check(source: &Source, sample: &[usize], spec: &InputSpec) -> Resu
                 images.shape()
             )));
         }
-        Source::Random(_) => None,
+        Source::Shared(_) | Source::Random(_) => None,
     };
     let Some(array) = array else { return Err(finding) };
     finding = finding.note(format!(
@@ -174,6 +174,7 @@ mod tests {
             shape: model.to_vec(),
             preprocess,
             range: None,
+            is_shared: false,
         };
         check(&Source::arrays(vec![array], "x")?, &steps.shape, &spec)
     }

@@ -212,6 +212,12 @@ impl Array {
             .map_err(|error| DataError::unreadable(self.name.as_ref(), error))
     }
 
+    /// The array as the only sample of an array.
+    pub(crate) fn into_sample(mut self) -> Array {
+        self.shape.insert(0, 1);
+        self
+    }
+
     /// Returns all numbers as little-endian bytes, in an order in which the last axis varies fastest. They are only
     /// copied if the file has them in another order.
     pub(crate) fn numbers(&self) -> Bytes {

@@ -18,7 +18,7 @@ use crate::{
     marks::{Mark, Marks},
     numbers::NumberType,
     place::{Set, Unreadable},
-    plan::Plan,
+    plan::{Operation, Plan},
     random::Random,
     sample::Sample,
     source::{Source, Stored},
@@ -55,6 +55,8 @@ pub(crate) struct InputSamples {
     /// The shape of the model's input.
     shape: Vec<usize>,
     elements: usize,
+    /// True if the stored numbers are bytes, of which the input takes the difference to 128 as a number with a sign.
+    is_signed: bool,
     /// True if numbers in the files may be NaN.
     takes_nan: bool,
 }
@@ -115,7 +117,11 @@ impl Samples {
         if skips {
             leave_out(&mut inputs, most)?;
         }
-        let count = inputs.first().map_or(0, |input| input.source.count());
+        let count = match inputs.iter().find_map(|input| input.source.count()) {
+            Some(count) => count,
+            // Each input has one array for all samples.
+            None => usize::from(!inputs.is_empty()),
+        };
         if count == 0 {
             return Err(DataError::new(Kind::Count, "there are no samples"));
         }
@@ -182,6 +188,9 @@ impl Samples {
         let each = self.inputs.iter().map(|input| {
             text(&mut hasher, &input.name);
             text(&mut hasher, &format!("{:?}", input.steps));
+            if input.is_signed {
+                text(&mut hasher, "less 128");
+            }
             input.source.digest(self.count, &mut hasher)
         });
         let marks = each.collect::<Result<_, _>>()?;
@@ -201,22 +210,25 @@ impl Samples {
     pub(crate) fn images(&self) -> Option<&Images> {
         self.inputs.iter().find_map(|input| match &input.source {
             Source::Images(images) => Some(images),
-            Source::Arrays { .. } | Source::Random(_) => None,
+            Source::Arrays { .. } | Source::Shared(_) | Source::Random(_) => None,
         })
     }
 }
 
 /// Checks that all inputs have the same number of samples.
 fn same_count(inputs: &[InputSamples]) -> Result<(), DataError> {
-    let count = inputs.first().map_or(0, |input| input.source.count());
-    let Some(other) = inputs.iter().find(|input| input.source.count() != count) else {
+    let mut counted_inputs = inputs.iter().filter_map(|input| Some((input, input.source.count()?)));
+    let Some((first, count)) = counted_inputs.next() else {
+        return Ok(());
+    };
+    let Some((other, others)) = counted_inputs.find(|&(_, others)| others != count) else {
         return Ok(());
     };
     let message = format!(
         "{} for {:?}, but {} for {:?}",
         counted(count, "sample"),
-        inputs[0].name,
-        other.source.count(),
+        first.name,
+        others,
         other.name
     );
     Err(DataError::new(Kind::Count, message))
@@ -242,6 +254,9 @@ impl InputSamples {
         let preprocess = |message: String| DataError::new(Kind::Preprocess, message);
         let mut has_steps = true;
         let source = match (found, &plan.pixels) {
+            (InputSource::Arrays(pieces), None) if spec.is_shared => {
+                Source::arrays_or_shared(pieces, &spec.name, &spec.shape)?
+            }
             (InputSource::Arrays(pieces), None) => Source::arrays(pieces, &spec.name)?,
             (InputSource::Arrays(pieces), Some(_)) => {
                 let name = pieces.first().map_or("", |array| array.name());
@@ -292,14 +307,24 @@ impl InputSamples {
             }
         };
         let plan = if has_steps { plan } else { &Plan::default() };
-        let steps = Steps::new(plan, source.shape()).map_err(|what| {
+        let is_signed = signs_bytes(&source, plan, spec.elem);
+        let moves = Plan {
+            operations: plan
+                .operations
+                .iter()
+                .filter(|step| !is_signed || **step != SIGN)
+                .cloned()
+                .collect(),
+            ..plan.clone()
+        };
+        let steps = Steps::new(&moves, source.shape()).map_err(|what| {
             preprocess(format!(
                 "{}: {what}",
                 source.types().first().map_or("", |(_, name)| *name)
             ))
         })?;
         if !spec.elem.is_float() {
-            keeps_numbers(&source, &steps, spec)?;
+            keeps_numbers(&source, &steps, spec, is_signed)?;
         }
         layout::check(&source, &steps.shape, spec)?;
         Ok(InputSamples {
@@ -310,6 +335,7 @@ impl InputSamples {
             layout: spec.preprocess.layout.clone(),
             steps,
             source,
+            is_signed,
             takes_nan: false,
         })
     }
@@ -340,6 +366,10 @@ impl InputSamples {
             let out = found.bytes_mut();
             let Stored { number_type, bytes } = self.source.read(sample, marks)?;
             number_type.widen(&bytes, self.elem, out);
+            if self.is_signed {
+                // A byte less 128, as a number with a sign, has the bits of the byte apart from the first.
+                out.iter_mut().for_each(|byte| *byte ^= 0x80);
+            }
             // The words in which samples are stored are aligned for all types.
             match self.elem.size() {
                 1 => self.steps.move_numbers(out),
@@ -418,7 +448,7 @@ impl InputSamples {
             return None;
         }
         if let Source::Images(_) = self.source {
-            return Some([0, 255]);
+            return Some(if self.is_signed { [-128, 127] } else { [0, 255] });
         }
         let mut range: Option<[i64; 2]> = None;
         for sample in 0..count {
@@ -426,6 +456,7 @@ impl InputSamples {
             let Stored { number_type, bytes } = self.source.read(sample, marks).ok()?;
             let whole = bytes.chunks_exact(number_type.size());
             let whole = whole.filter_map(|number| number_type.to_whole(number));
+            let whole = whole.map(|number| if self.is_signed { number - 128 } else { number });
             range = whole.fold(range, |range, x| {
                 let [low, high] = range.unwrap_or([x, x]);
                 Some([low.min(x), high.max(x)])
@@ -435,16 +466,32 @@ impl InputSamples {
     }
 }
 
+/// The step that makes numbers with a sign of bytes.
+const SIGN: Operation = Operation::Offset(-128.0);
+
+/// True if the stored numbers are bytes, and the only computation on them is the difference to 128 for an input of `i8`.
+fn signs_bytes(source: &Source, plan: &Plan, elem: Elem) -> bool {
+    let are_bytes = source.types().iter().all(|(found, _)| *found == NumberType::U8);
+    let signs = plan.operations.iter().filter(|operation| **operation == SIGN).count();
+    elem == Elem::I8 && are_bytes && signs == 1
+}
+
 /// Checks the samples for an input of integers or booleans: their type has to fit the input's type, and their
 /// preprocessing may only have steps that move numbers.
-fn keeps_numbers(source: &Source, steps: &Steps, spec: &InputSpec) -> Result<(), DataError> {
+fn keeps_numbers(source: &Source, steps: &Steps, spec: &InputSpec, is_signed: bool) -> Result<(), DataError> {
     let wanted = NumberType::from(spec.elem).name();
-    if let Some((number_type, name)) = source.types().into_iter().find(|(found, _)| !found.fits(spec.elem)) {
+    let fits = |found: &NumberType| is_signed || found.fits(spec.elem);
+    if let Some((number_type, name)) = source.types().into_iter().find(|(found, _)| !fits(found)) {
         let found = number_type.name();
         let message = format!("the input {:?} takes {wanted}, and {name} holds {found}", spec.name);
         let note =
             "numbers for an input of integers or truth values are not converted, but to a type that has all of them";
-        let help = format!("convert the file: array.astype({wanted:?})");
+        let help = match (number_type, spec.elem) {
+            (NumberType::U8, Elem::I8) => {
+                "if the input takes bytes less 128, end the preprocessing with the step { offset = -128 }".to_owned()
+            }
+            _ => format!("convert the file: array.astype({wanted:?})"),
+        };
         return Err(DataError::new(Kind::Type, message).note(note).help(help));
     }
     let Some(step) = steps.computing() else { return Ok(()) };

@@ -22,6 +22,8 @@ pub(crate) enum Source {
     /// A list of arrays. None of them is empty or a single number. For each array, `ends` has the number of samples up
     /// to and including that array.
     Arrays { pieces: Pieces, ends: Vec<usize> },
+    /// An array that is each of the samples. Its first axis has one element, the array as it is stored.
+    Shared(Array),
     /// Images, each of which is a sample.
     Images(Images),
     /// Random numbers instead of samples.
@@ -66,12 +68,21 @@ impl Source {
         Ok(Source::Arrays { pieces, ends })
     }
 
-    /// Number of samples.
-    pub(crate) fn count(&self) -> usize {
+    /// Makes a source of arrays, or of one array that is every sample if it has exactly the shape `shared`.
+    pub(crate) fn arrays_or_shared(mut pieces: Pieces, input: &str, shared: &[usize]) -> Result<Source, DataError> {
+        match pieces.as_slice() {
+            [only] if only.shape() == shared => Ok(Source::Shared(pieces.remove(0).into_sample())),
+            _ => Source::arrays(pieces, input),
+        }
+    }
+
+    /// Number of samples. `None` if there are as many as are needed.
+    pub(crate) fn count(&self) -> Option<usize> {
         match self {
-            Source::Arrays { ends, .. } => ends.last().copied().unwrap_or(0),
-            Source::Images(images) => images.count(),
-            Source::Random(random) => random.count,
+            Source::Arrays { ends, .. } => Some(ends.last().copied().unwrap_or(0)),
+            Source::Shared(_) => None,
+            Source::Images(images) => Some(images.count()),
+            Source::Random(random) => Some(random.count),
         }
     }
 
@@ -79,6 +90,7 @@ impl Source {
     pub(crate) fn shape(&self) -> &[usize] {
         match self {
             Source::Arrays { pieces, .. } => pieces.first().map_or(&[], |array| &array.shape()[1..]),
+            Source::Shared(array) => &array.shape()[1..],
             Source::Images(images) => images.shape(),
             Source::Random(random) => &random.shape,
         }
@@ -91,6 +103,7 @@ impl Source {
                 let types = pieces.iter().map(|array| (array.number_type(), array.name()));
                 types.collect()
             }
+            Source::Shared(array) => vec![(array.number_type(), array.name())],
             Source::Images(images) => vec![(NumberType::U8, images.first())],
             Source::Random(random) => vec![(random.number_type, "random numbers")],
         }
@@ -107,6 +120,14 @@ impl Source {
                 let (array, position) = locate(pieces, ends, sample);
                 let bytes = array.read_sample(position)?;
                 marks::hold(&bytes, sample, marks, || array.name().to_owned())?;
+                Stored {
+                    number_type: array.number_type(),
+                    bytes,
+                }
+            }
+            Source::Shared(array) => {
+                let bytes = array.read_sample(0)?;
+                marks::hold(&bytes, 0, marks, || array.name().to_owned())?;
                 Stored {
                     number_type: array.number_type(),
                     bytes,
@@ -130,6 +151,7 @@ impl Source {
                 let (array, position) = locate(pieces, ends, sample);
                 format!("it is number {position} of {}, counted from 0", array.name())
             }
+            Source::Shared(array) => format!("it is {}", array.name()),
             Source::Images(images) => format!("it is {}", images.path(sample).display()),
             Source::Random(_) => "it is random numbers".to_owned(),
         }
@@ -159,6 +181,15 @@ impl Source {
                     }
                 }
                 Ok(taken)
+            }
+            Source::Shared(array) => {
+                text(
+                    hasher,
+                    &format!("shared {} {:?}", array.number_type().name(), &array.shape()[1..]),
+                );
+                let bytes = array.read_sample(0)?;
+                hasher.update(&bytes);
+                Ok(vec![marks::mark(&bytes)])
             }
             Source::Images(images) => images.digest(count, hasher),
             Source::Random(random) => {

@@ -8,8 +8,12 @@ use std::{
 };
 
 use strait_container::{Digest, Integrity};
+#[cfg(feature = "onnx")]
+use strait_core::codes;
 use strait_core::{CertificateRecord, Module, Placement};
 
+#[cfg(feature = "onnx")]
+use crate::Fault;
 use crate::{Error, Session, SessionOptions};
 
 /// The integer model for one target, with the certificates of its fusions.
@@ -174,5 +178,50 @@ impl Artifact {
     /// As for [`Artifact::session`].
     pub fn session_with(&self, options: &SessionOptions) -> Result<Session, Error> {
         Session::new(self.module(), options)
+    }
+
+    /// Prepares the integer model for runs whose outputs are the codes in front of the real numbers, for an output that a
+    /// dequantization computes. The file `manifest.json` has their scale and zero point, in `ports`.
+    ///
+    /// # Errors
+    /// As for [`Artifact::session`].
+    pub fn session_of_codes(&self, options: &SessionOptions) -> Result<Session, Error> {
+        Session::of_codes(self.module(), options)
+    }
+
+    /// Prepares the whole model for running: the integer model, and the float model behind the tensors at which the model was
+    /// cut, if the configuration asked for it. Without one, this is [`Artifact::session_with`].
+    ///
+    /// # Errors
+    /// As for [`Artifact::session`], and if the file of the float model is not one that Strait has written.
+    #[cfg(feature = "onnx")]
+    pub fn session_of_whole(&self, options: &SessionOptions) -> Result<Session, Error> {
+        let front = self.session_with(options)?;
+        match self.tail()? {
+            None => Ok(front),
+            Some(tail) => front.followed_by(self.module(), Session::new(&tail.module, options)?),
+        }
+    }
+
+    /// The float model behind the cut.
+    #[cfg(feature = "onnx")]
+    fn tail(&self) -> Result<Option<crate::Model>, Error> {
+        let Origin::Folder(folder, digest, _) = &self.content.origin else {
+            return Ok(None);
+        };
+        let artifact = strait_container::Artifact::open(folder)?;
+        if artifact.manifest().digest() != *digest {
+            let message = format!("{} has another artifact than the one that was opened", folder.display());
+            return Err(Error::new(Fault::System, codes::ARTIFACT, message).help("open it again"));
+        }
+        /// The key of the file that names what runs behind the model.
+        #[derive(serde::Deserialize)]
+        struct Named {
+            tail: Option<String>,
+        }
+        let deployment = artifact.file(strait_artifact::DEPLOYMENT_FILE)?;
+        let named: Named = serde_json::from_slice(&deployment).map_err(Error::defect)?;
+        let tail = named.tail.map(|file| crate::Model::from_bytes(artifact.file(&file)?));
+        tail.transpose()
     }
 }

@@ -175,6 +175,7 @@ fn read(
             inputs: options.inputs.clone(),
             outputs: options.outputs.clone(),
             hybrid_as_float: options.hybrid_as_float,
+            batch: options.batch.clone(),
             embedded: Vec::new(),
         },
         notes: batch.chain(assumed.misstated).chain(assumed.dropped).collect(),

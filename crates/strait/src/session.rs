@@ -2,9 +2,11 @@
 
 use std::{collections::BTreeMap, fmt, num::NonZeroUsize, sync::Arc};
 
-use strait_core::Module;
+use strait_core::{Module, Op, ValueId};
 use strait_execute::{Demand, Plan, PlanOptions, Threads, Workspace, cost};
 
+#[cfg(feature = "onnx")]
+use crate::behind::Behind;
 use crate::{Elem, Error, Limits, Tensor, TensorView};
 
 /// The resources that a session may use. These options do not change any bit of a result.
@@ -85,6 +87,19 @@ pub struct Session {
     plan: Arc<Plan>,
     threads: Threads,
     workspace: Workspace,
+    gives: Gives,
+}
+
+/// What a session gives.
+#[derive(Clone)]
+enum Gives {
+    /// The outputs of the model.
+    Outputs,
+    /// The codes in front of the outputs: the values that are given, with their types.
+    Codes(Arc<[(ValueId, Elem)]>),
+    /// What a second model computes from the outputs.
+    #[cfg(feature = "onnx")]
+    Behind(Box<Behind>),
 }
 
 impl fmt::Debug for Session {
@@ -102,6 +117,7 @@ impl Clone for Session {
             plan: self.plan.clone(),
             threads: self.threads.clone(),
             workspace: Workspace::new(&self.plan, &self.threads),
+            gives: self.gives.clone(),
         }
     }
 }
@@ -111,15 +127,53 @@ pub type Outputs = BTreeMap<String, Tensor>;
 
 impl Session {
     pub(crate) fn new(module: &Module, options: &SessionOptions) -> Result<Session, Error> {
+        Session::planned(module, options, &PlanOptions::default(), Gives::Outputs)
+    }
+
+    /// A session that gives the codes in front of the outputs of `module`.
+    pub(crate) fn of_codes(module: &Module, options: &SessionOptions) -> Result<Session, Error> {
+        let graph = module.main();
+        let code = |&output: &ValueId| {
+            let dequantized = graph
+                .producer(output)
+                .filter(|(_, node)| matches!(node.op, Op::Dequantize(_)));
+            let value = dequantized.and_then(|(_, node)| node.inputs.first().copied().flatten());
+            let value = value.unwrap_or(output);
+            Some((value, graph.value(value)?.ty.elem))
+        };
+        let codes: Option<Arc<[_]>> = graph.outputs().iter().map(code).collect();
+        let codes = codes.ok_or_else(|| Error::defect("an output is no value"))?;
+        // Every value has to be there.
+        let plan = PlanOptions {
+            join: false,
+            ..PlanOptions::default()
+        };
+        Session::planned(module, options, &plan, Gives::Codes(codes))
+    }
+
+    fn planned(
+        module: &Module,
+        options: &SessionOptions,
+        plan: &PlanOptions<'_>,
+        gives: Gives,
+    ) -> Result<Session, Error> {
         let demand = Demand::new(cost(module, module.main)?);
         options.limits.admit(&demand, options.threads)?;
-        let plan = Plan::new(module, module.main, &PlanOptions::default())?;
+        let plan = Plan::new(module, module.main, plan)?;
         let threads = Threads::new(options.threads);
         Ok(Session {
             workspace: Workspace::new(&plan, &threads),
             plan: Arc::new(plan),
             threads,
+            gives,
         })
+    }
+
+    /// This session with the model `behind`, which reads the outputs of `module`, the model of this session.
+    #[cfg(feature = "onnx")]
+    pub(crate) fn followed_by(mut self, module: &Module, behind: Session) -> Result<Session, Error> {
+        self.gives = Gives::Behind(Box::new(Behind::new(&self.outputs(), module, behind)?));
+        Ok(self)
     }
 
     /// The inputs, in the order of the model.
@@ -129,7 +183,16 @@ impl Session {
 
     /// The outputs, in the order of the model.
     pub fn outputs(&self) -> Vec<Port> {
-        self.plan.outputs().map(port).collect()
+        let own = self.plan.outputs().map(port);
+        match &self.gives {
+            Gives::Outputs => own.collect(),
+            Gives::Codes(codes) => own
+                .zip(codes.iter())
+                .map(|(port, &(_, elem))| Port { elem, ..port })
+                .collect(),
+            #[cfg(feature = "onnx")]
+            Gives::Behind(behind) => behind.outputs(own),
+        }
     }
 
     /// Runs the model on one sample. Each tensor is given with the name of its input.
@@ -156,9 +219,29 @@ impl Session {
             }
         };
         let views = known().map(one).collect::<Result<Vec<_>, Error>>()?;
-        let results = self.plan.run(&mut self.workspace, &views)?;
         let names = self.plan.outputs().map(|port| port.name.clone());
-        Ok(names.zip(results.into_iter().map(Tensor)).collect())
+        if let Gives::Codes(codes) = &self.gives {
+            let mut seen: BTreeMap<ValueId, Tensor> = BTreeMap::new();
+            let mut observe = |value: ValueId, tensor: strait_execute::TensorView<'_>| {
+                if codes.iter().any(|&(code, _)| code == value) {
+                    seen.insert(value, Tensor(tensor.to_tensor()));
+                }
+            };
+            self.plan.run_observed(&mut self.workspace, &views, &mut observe)?;
+            let codes = names.zip(codes.iter()).map(|(name, (value, _))| {
+                let tensor = seen.get(value).cloned();
+                let tensor = tensor.ok_or_else(|| Error::defect(format!("the codes of `{name}` were not seen")))?;
+                Ok((name, tensor))
+            });
+            return codes.collect();
+        }
+        let results = self.plan.run(&mut self.workspace, &views)?;
+        let outputs = names.zip(results.into_iter().map(Tensor));
+        match &mut self.gives {
+            #[cfg(feature = "onnx")]
+            Gives::Behind(behind) => behind.run(outputs.collect()),
+            _ => Ok(outputs.collect()),
+        }
     }
 }
 

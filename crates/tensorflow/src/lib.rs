@@ -124,7 +124,7 @@ impl Model {
             tensors.begins.insert(input, declared);
         }
         check_bind(&tensors, &options.bind)?;
-        let (batch, bind) = with_batch(wiring, &tensors, cut, &options.bind, is_single);
+        let (batch, bind) = with_batch(wiring, &tensors, cut, options, is_single);
         let scope = Scope {
             wiring,
             source: &tensors,
@@ -148,6 +148,7 @@ impl Model {
             bind: options.bind.iter().map(|(name, &value)| (key(name), value)).collect(),
             inputs: options.inputs.iter().map(tensor).collect(),
             outputs: options.outputs.iter().map(tensor).collect(),
+            batch: options.batch.iter().map(|(name, &axis)| (tensor(name), axis)).collect(),
             ..options.clone()
         }
     }

@@ -37,9 +37,13 @@ class Built:
     def __init__(self, folder: Path, threads: int | None = None) -> None:
         self._folder = folder
         self._artifact = _strait.Artifact.open(str(folder))
-        self._session = self._artifact.session(threads)
+        self._threads = threads
+        self._session = self._artifact.session(threads, False)
+        # Prepared when it is first asked for.
+        self._codes: _strait.Session | None = None
         manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text("utf-8"))
         self._digest = str(manifest.get("digest", ""))
+        self._ports: dict[str, Any] = manifest.get("ports", {})
         # A temporary folder is kept as long as one of its artifacts.
         self._holder: object | None = None
 
@@ -67,7 +71,8 @@ class Built:
     def tail(self) -> Path | None:
         """The float ONNX file of what lies behind the cut, for a model that was compiled with ``tail = "onnx"``.
 
-        :meth:`run` ends at the cut, with the tensors that this file reads.
+        :meth:`run` runs it behind the integer model. It reads the outputs of the integer model as real numbers: what
+        :meth:`codes` gives, with the scales and zero points of :attr:`grids`.
         """
         file = self._folder / "tail.onnx"
         return file if file.exists() else None
@@ -79,17 +84,41 @@ class Built:
 
     @property
     def outputs(self) -> dict[str, tuple[str, tuple[int, ...]]]:
-        """Type and shape of each output. An extent that depends on the data is 0."""
+        """Type and shape of each output of :meth:`run`. An extent that depends on the data is 0."""
         return {name: (dtype, tuple(shape)) for name, dtype, shape in self._session.outputs()}
 
+    @property
+    def grids(self) -> dict[str, tuple[float, int]]:
+        """Scale and zero point of the codes at each output of the integer model: real = scale * (code - zero point)."""
+        found: dict[str, tuple[float, int]] = {}
+        for port in self._ports.get("outputs", []):
+            codes = port.get("codes", port)
+            if "scale" in codes:
+                found[port["name"]] = (float(codes["scale"]), int(codes["zero_point"]))
+        return found
+
     def run(self, x: Any = None, /, **inputs: Any) -> dict[str, Array]:
-        """Runs the integer model.
+        """Runs the model. If it was cut and compiled with ``tail = "onnx"``, what lies behind the cut runs, too, in float, and
+        the outputs are those of the whole model.
 
         ``x`` is an array for the only input, or a dict of arrays by the names of the inputs. An array with the shape of
         the input is one sample. If the model takes one sample at a time, an array may have more samples along its first
         axis, and the outputs then have them, too.
         """
-        ports = self._session.inputs()
+        return self._on(self._session, x, inputs)
+
+    def codes(self, x: Any = None, /, **inputs: Any) -> dict[str, Array]:
+        """Runs the integer model alone, and gives the integers at its outputs, as ``strait run --raw`` does.
+
+        They are what a device computes; :attr:`grids` has their scales. An output that is no codes is given as it is. The
+        arguments are those of :meth:`run`.
+        """
+        if self._codes is None:
+            self._codes = self._artifact.session(self._threads, True)
+        return self._on(self._codes, x, inputs)
+
+    def _on(self, session: _strait.Session, x: Any, inputs: dict[str, Any]) -> dict[str, Array]:
+        ports = session.inputs()
         if x is not None:
             given = dict(x) if isinstance(x, Mapping) else {ports[0][0]: x}
             inputs = {**given, **inputs}
@@ -115,15 +144,15 @@ class Built:
             raise ValueError(f"the inputs have different numbers of samples: {sorted(counts)}")
         count = counts.pop() if counts else 1
         if count == 1:
-            return self._run(arrays)
-        runs = [self._run({name: part[at : at + 1] for name, part in arrays.items()}) for at in range(count)]
+            return self._run(session, arrays)
+        runs = [self._run(session, {name: part[at : at + 1] for name, part in arrays.items()}) for at in range(count)]
         return {name: np.concatenate([run[name] for run in runs]) for name in runs[0]} if runs else {}
 
-    def _run(self, arrays: dict[str, Array]) -> dict[str, Array]:
+    def _run(self, session: _strait.Session, arrays: dict[str, Array]) -> dict[str, Array]:
         """Runs one sample. The native part sees booleans as bytes."""
         given = {name: part.view(np.uint8) if part.dtype == np.bool_ else part for name, part in arrays.items()}
-        made = self._session.run(given)
-        types = {name: np.dtype(dtype) for name, dtype, _ in self._session.outputs()}
+        made = session.run(given)
+        types = {name: np.dtype(dtype) for name, dtype, _ in session.outputs()}
         return {name: part.view(np.bool_) if types.get(name) == np.bool_ else part for name, part in made.items()}
 
     def write(self, folder: str | PathLike[str]) -> Path:
@@ -203,8 +232,9 @@ class _Task:
 
 def compile(
     model: Any,
+    /,
     samples: Any,
-    target: str | Sequence[str] = "generic-int8",
+    target: str | Sequence[str] | Mapping[str, Any] = "generic-int8",
     *,
     rules: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
     out: str | PathLike[str] | None = None,
@@ -217,14 +247,18 @@ def compile(
     ``model`` is a path, the bytes of a file, an ``onnx.ModelProto``, or a ``torch.nn.Module``, which PyTorch's own exporter
     writes for the shapes of the first sample. ``samples`` are an array with the samples along its
     first axis, a dict of such arrays by the names of inputs, an iterable of batches such as a ``DataLoader``, a path as in
-    a configuration, or ``"random:N"``. ``rules`` is the table ``[quantize]`` of a configuration as a dict, or a list of its
-    rules. Other tables are keyword arguments: ``optimize={"preset": "quick"}``.
+    a configuration, or ``"random:N"``. ``target`` is the id of a target, a list of ids, or the table ``[target]`` of a
+    configuration as a dict. ``rules`` is the table ``[quantize]``, or a list of its rules. Other tables are keyword arguments:
+    ``optimize={"preset": "quick"}``, ``model={"outputs": ["/head/Conv_output_0"], "tail": "onnx"}``, or
+    ``input={"x": {"device": {"type": "uint8", "layout": "NHWC"}, "embed": "all"}}``.
 
     Returns a :class:`Built` for one target, and a dict by the ids of the targets for a list of them. The artifact is in
     ``out``, whose ``{target}`` is replaced by the id, or in a temporary folder that is removed with the result.
     """
     several = not isinstance(target, str)
-    wanted = [target] if isinstance(target, str) else list(target)
+    wanted, further = _targets(target)
+    if further:
+        options["target"] = further
     output = dict(options.pop("output", {}))
     if out is not None:
         output["dir"] = Path(fspath(out)).absolute().as_posix()
@@ -251,8 +285,17 @@ class _Folder:
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
 
 
+def _targets(target: str | Sequence[str] | Mapping[str, Any]) -> tuple[list[str], dict[str, Any]]:
+    """The ids of the targets, and the other keys of the table."""
+    if isinstance(target, Mapping):
+        further = {key: value for key, value in target.items() if key != "use"}
+        return _targets(target.get("use", []))[0], further
+    return [target] if isinstance(target, str) else list(target), {}
+
+
 def analyze(
     model: Any,
+    /,
     samples: Any,
     target: str = "generic-int8",
     *,

@@ -45,7 +45,7 @@ pub struct Row {
 /// # Errors
 /// If the report cannot be read, or the pattern matches nothing.
 pub fn fusions(artifact: &Artifact, pattern: Option<&str>) -> Result<Fusions, Error> {
-    let report: Report = json(artifact, REPORT_FILE)?;
+    let report: Report = json(artifact, REPORT_FILE, strait_report::SCHEMA)?;
     let chosen = pattern.map(|pattern| chosen(&report.layers, pattern)).transpose()?;
     let is_chosen = |layer: &str| chosen.as_ref().is_none_or(|chosen| chosen.contains(layer));
     let fired = report.fusions.fired;

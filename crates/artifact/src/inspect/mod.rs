@@ -78,7 +78,7 @@ impl Inspected {
     /// If a file is damaged, or the pattern matches nothing.
     pub fn artifact(artifact: &Artifact, pattern: Option<&str>) -> Result<Inspected, Error> {
         let module = artifact.model(Integrity::SkipTensors)?.module;
-        let reported = json::<Report>(artifact, REPORT_FILE)?.layers;
+        let reported = json::<Report>(artifact, REPORT_FILE, strait_report::SCHEMA)?.layers;
         let mut open = module.clone();
         let bodies = strait_verify::lay_open(&mut open);
         let digest = Some(artifact.manifest().digest());

@@ -1,6 +1,6 @@
 //! Shows how the inputs and outputs of an artifact and the operands and results of its layers are quantized.
 
-use strait_container::{Artifact, QUANTIZATION_FILE, Quantization};
+use strait_container::{Artifact, QUANTIZATION_FILE, QUANTIZATION_SCHEMA, Quantization};
 use strait_document::Glob;
 
 use super::no_layer;
@@ -12,7 +12,7 @@ use crate::{Error, opened::json};
 /// # Errors
 /// If the file cannot be read, or the pattern matches nothing that has a config.
 pub fn quantization(artifact: &Artifact, pattern: Option<&str>) -> Result<Quantization, Error> {
-    let mut found: Quantization = json(artifact, QUANTIZATION_FILE)?;
+    let mut found: Quantization = json(artifact, QUANTIZATION_FILE, QUANTIZATION_SCHEMA)?;
     let Some(pattern) = pattern else { return Ok(found) };
     let glob = Glob::new(pattern);
     let (chosen, others): (Vec<_>, Vec<_>) =

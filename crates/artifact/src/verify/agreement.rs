@@ -6,44 +6,47 @@
 //! registered targets.
 
 use serde::de::DeserializeOwned;
-use strait_container::{ArtifactError, Digest, QUANTIZATION_FILE};
+use strait_container::{ArtifactError, Digest, QUANTIZATION_FILE, QUANTIZATION_SCHEMA};
 use strait_report::{REPORT_FILE, Report, contradictions, disagreements};
 use strait_target::Registry;
 use strait_verify::LOWERED;
 
 use super::Unsound;
-use crate::{Error, Opened};
+use crate::{Error, Opened, opened::json};
 
 /// Lists what does not agree with the model.
 pub(super) fn check<P>(opened: &Opened<P>, registry: &Registry) -> Result<Vec<Unsound>, Error> {
     let mut found: Vec<Unsound> = target(opened, registry).into_iter().collect();
-    found.extend(file(opened, REPORT_FILE, |report| about(report, opened))?);
+    found.extend(file(opened, (REPORT_FILE, strait_report::SCHEMA), |report| {
+        about(report, opened)
+    })?);
     let module = opened.module();
     let lowered = module.graphs.iter().find(|graph| module.name(graph.name) == LOWERED);
-    found.extend(file(opened, QUANTIZATION_FILE, |said| match lowered {
-        Some(lowered) => contradictions(said, module, lowered),
-        // A missing lowered graph is reported when the certificates are derived again.
-        None => Vec::new(),
-    })?);
+    found.extend(file(
+        opened,
+        (QUANTIZATION_FILE, QUANTIZATION_SCHEMA),
+        |said| match lowered {
+            Some(lowered) => contradictions(said, module, lowered),
+            // A missing lowered graph is reported when the certificates are derived again.
+            None => Vec::new(),
+        },
+    )?);
     Ok(found)
 }
 
 /// Compares a JSON file of the artifact with what the model says it should contain.
 fn file<T: DeserializeOwned, P>(
     opened: &Opened<P>,
-    name: &str,
+    (name, schema): (&'static str, u32),
     look: impl FnOnce(&T) -> Vec<String>,
 ) -> Result<Vec<Unsound>, Error> {
-    let bytes = match opened.artifact.file(name) {
-        Ok(bytes) => bytes,
-        // A file that differs from its digest in the manifest has already been reported.
-        Err(ArtifactError::Damaged { .. }) => return Ok(Vec::new()),
-        Err(error @ ArtifactError::NoSuchFile { .. }) => return Ok(vec![Unsound::file(name, error.to_string())]),
-        Err(error) => return Err(error.into()),
-    };
-    let said = match serde_json::from_slice::<T>(&bytes) {
+    let said = match json::<T>(&opened.artifact, name, schema) {
         Ok(said) => look(&said),
-        Err(error) => vec![format!("it cannot be read: {error}")],
+        // A file that differs from its digest in the manifest has already been reported.
+        Err(Error::Container(ArtifactError::Damaged { .. })) => Vec::new(),
+        Err(Error::Container(error @ ArtifactError::NoSuchFile { .. })) => vec![error.to_string()],
+        Err(Error::Json { fault, .. }) => vec![format!("it {fault}")],
+        Err(error) => return Err(error),
     };
     Ok(said.into_iter().map(|said| Unsound::file(name, said)).collect())
 }

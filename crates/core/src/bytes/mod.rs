@@ -126,6 +126,15 @@ pub enum BytesError {
 }
 
 impl BytesError {
+    /// True if the bytes have something that only a newer version of Strait can have written.
+    pub fn is_newer(&self) -> bool {
+        match self {
+            BytesError::Version(major, _) => *major > MAJOR,
+            BytesError::UnknownOp { .. } | BytesError::UnknownAttribute { .. } => true,
+            _ => false,
+        }
+    }
+
     /// Returns the error for a number that is not what was expected at this position.
     fn malformed(what: &'static str, at: usize, found: impl Into<u64>) -> BytesError {
         let found = found.into();

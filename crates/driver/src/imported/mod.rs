@@ -141,7 +141,7 @@ pub fn import(file: &Path, from: Option<From>, out: &Path) -> Result<Imported, S
             .collect(),
     };
     let params = Params {
-        migrated: false,
+        migrated: None,
         tensors: found.tensors,
     };
     write(out, &params.to_toml())?;

@@ -16,7 +16,7 @@ use super::{
     data::Stored,
     model::{Axis, Subject},
     normalization::{Information, Normalization},
-    steps::Layout,
+    steps::{Device, Layout},
 };
 
 /// A comment breaks after so many characters.
@@ -39,6 +39,8 @@ pub(super) struct Parts {
     bind: BTreeMap<String, u64>,
     channels: u64,
     layout: Layout,
+    /// An input of real numbers with the shape of images: its name, and what a device hands over there.
+    camera: Option<(String, Device)>,
     normalization: Option<Normalization>,
     /// One line on each other normalization that was tried.
     others: Vec<String>,
@@ -80,6 +82,7 @@ impl Parts {
                 .and_then(super::model::Input::order)
                 .map_or(0, |(_, channels)| channels),
             layout: Layout::default(),
+            camera: of_images.and_then(|input| Some((input.name.clone(), Device::of(input, None)?))),
             normalization: None,
             others: Vec::new(),
             guessed: Vec::new(),
@@ -124,6 +127,9 @@ impl Parts {
         if let (Some(main), Some(stored)) = (main, stored) {
             parts.layout = Layout::new(main, stored);
             parts.guessed.extend(parts.layout.guessed.iter().cloned());
+        }
+        if let (Some((_, device)), Some(known)) = (&mut parts.camera, &parts.layout.device) {
+            device.clone_from(known);
         }
         Ok(parts)
     }
@@ -237,6 +243,7 @@ impl Parts {
             }
             _ = writeln!(text, "steps  = [{}]", all.join(", "));
         }
+        self.input(&mut text);
         text.push_str("\n[output]\ndir = \"build/{target}\"\n\n");
         comment(
             &mut text,
@@ -256,6 +263,40 @@ impl Parts {
     }
 }
 
+impl Parts {
+    /// Writes what a camera hands over: for bytes whose normalization is known, the table of the input, and otherwise what the
+    /// user can write.
+    fn input(&self, text: &mut String) {
+        let Some((name, device)) = &self.camera else { return };
+        let is_known = self.layout.are_bytes && self.layout.has_levels && self.normalization.is_some();
+        text.push('\n');
+        let mark = if is_known { "" } else { "# " };
+        comment(
+            text,
+            match is_known {
+                true => {
+                    "The artifact takes bytes, as the samples are stored: the steps behind those on pixels are part of it. Without \
+                     this table it takes the model's own input, and the device does all steps."
+                }
+                false => {
+                    "If the device hands over bytes, the artifact can take them: color, scale, mean and std of [preprocess] then \
+                     become part of it."
+                }
+            },
+        );
+        let color = device.color.map(|color| format!(", color = \"{color}\""));
+        _ = writeln!(
+            text,
+            "{mark}[input.{}]\n{mark}layout = \"{}\"\n{mark}device = {{ type = \"uint8\", layout = \"{}\"{} }}\n{mark}embed  = \
+             \"normalize\"",
+            toml_key(name),
+            device.model,
+            device.layout,
+            color.unwrap_or_default()
+        );
+    }
+}
+
 fn steps(steps: &[&str]) -> String {
     match steps.is_empty() {
         true => "no step".to_owned(),
@@ -271,6 +312,27 @@ fn relative(path: &Path, folder: &Path) -> String {
     shown.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/")
 }
 
+/// Checks that a path can stand in a configuration.
+///
+/// # Errors
+/// It is not UTF-8.
+pub(super) fn writable(path: &Path) -> Result<(), Stop> {
+    let whole = path.canonicalize();
+    let paths = [Some(path), whole.as_deref().ok()];
+    match paths.into_iter().flatten().all(|path| path.to_str().is_some()) {
+        true => Ok(()),
+        false => {
+            let message = format!(
+                "the name {} is not UTF-8, as names in a configuration are",
+                path.display()
+            );
+            Err(Diagnostic::error(codes::OUTPUT, message)
+                .help("rename the file or the folder")
+                .into())
+        }
+    }
+}
+
 /// A TOML key, without quotes if it needs none.
 fn toml_key(key: &str) -> String {
     let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
@@ -280,14 +342,21 @@ fn toml_key(key: &str) -> String {
     }
 }
 
-/// A TOML string.
+/// A TOML string. JSON's escapes are TOML's, apart from the character DEL, which JSON leaves as it is.
 fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007f")
 }
 
-/// Writes a comment in lines of at most [`WIDTH`] characters.
+/// Writes a comment in lines of at most [`WIDTH`] characters. TOML has no control characters in comments, but names in a
+/// model may have some.
 fn comment(out: &mut String, text: &str) {
-    for line in crate::table::wrapped(text, WIDTH) {
+    let shown: String = (text.chars())
+        .map(|letter| match letter.is_control() {
+            true => char::REPLACEMENT_CHARACTER,
+            false => letter,
+        })
+        .collect();
+    for line in crate::table::wrapped(&shown, WIDTH) {
         _ = writeln!(out, "# {line}");
     }
 }

@@ -60,6 +60,9 @@ pub fn draft(wish: &Wish, session: &Session<'_>) -> Result<Draft, Stop> {
             return Err(Diagnostic::error(codes::TARGET, error.to_string()).into());
         }
     }
+    for path in [Some(&wish.model), wish.data.as_ref()].into_iter().flatten() {
+        draft::writable(path)?;
+    }
     let subject = Subject::read(&wish.model)?;
     let stored = wish.data.as_deref().map(Stored::look).transpose()?;
     let mut parts = Parts::new(wish, &registry, (&subject, stored.as_ref()))?;

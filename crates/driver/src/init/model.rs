@@ -35,6 +35,16 @@ pub(super) enum Order {
     ChannelsLast,
 }
 
+impl Order {
+    /// The letters of the axes.
+    pub(super) fn letters(self) -> &'static str {
+        match self {
+            Order::ChannelsFirst => "NCHW",
+            Order::ChannelsLast => "NHWC",
+        }
+    }
+}
+
 impl Subject {
     pub(super) fn read(file: &Path) -> Result<Subject, Stop> {
         let found = model::open(file).and_then(|model| model.read(&ReadOptions::default()));

@@ -1,5 +1,7 @@
 //! The preprocessing that fits stored samples to an input.
 
+use strait_samples::NumberType;
+
 use super::{
     data::{Stack, Stored},
     model::{Axis, Input, Order},
@@ -16,10 +18,37 @@ pub(super) struct Layout {
     pub(super) after: Vec<String>,
     /// True if the samples are levels from 0 to 255, which are usually normalized.
     pub(super) has_levels: bool,
+    /// True if they are stored as bytes.
+    pub(super) are_bytes: bool,
+    /// What a device hands over that has the samples as they are stored. `None` if the input has not the shape of images.
+    pub(super) device: Option<Device>,
     /// What was guessed, one sentence each.
     pub(super) guessed: Vec<String>,
     /// Sizes of the input's free axes that follow from the samples, by the key of `model.bind`.
     pub(super) bound: Vec<(String, u64)>,
+}
+
+/// What a device hands over at an input of images.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Device {
+    /// The order of the axes of the model's input.
+    pub(super) model: &'static str,
+    /// The order of the axes that the device has.
+    pub(super) layout: &'static str,
+    /// The order of the colours, if there are colours.
+    pub(super) color: Option<&'static str>,
+}
+
+impl Device {
+    /// A device with this order of the axes. Cameras have the channels last.
+    pub(super) fn of(input: &Input, layout: Option<&'static str>) -> Option<Device> {
+        let (order, channels) = input.order()?;
+        Some(Device {
+            model: order.letters(),
+            layout: layout.unwrap_or(Order::ChannelsLast.letters()),
+            color: (channels == 3).then_some("RGB"),
+        })
+    }
 }
 
 impl Layout {
@@ -43,10 +72,12 @@ impl Layout {
         let mut layout = Layout {
             before: vec!["{ decode = {} }".to_owned()],
             has_levels: true,
+            are_bytes: true,
+            device: Device::of(input, None),
             ..Layout::default()
         };
         if channels == 1 {
-            layout.before.push("{ color = \"gray\" }".to_owned());
+            layout.before.push("{ gray = {} }".to_owned());
         }
         match input.size() {
             Some([height, width]) => {
@@ -85,13 +116,16 @@ impl Layout {
             (Some((Order::ChannelsLast, _)), &[channels, height, width]) => Some(vec![height, width, channels]),
             _ => None,
         };
+        layout.are_bytes = stack.numbers == NumberType::U8;
         let (own, other) = match order {
-            Some((Order::ChannelsFirst, _)) => ("NCHW", "NHWC"),
-            _ => ("NHWC", "NCHW"),
+            Some((Order::ChannelsFirst, _)) => (Order::ChannelsFirst, Order::ChannelsLast),
+            _ => (Order::ChannelsLast, Order::ChannelsFirst),
         };
+        let (own, other) = (own.letters(), other.letters());
         let shape = match swapped {
             Some(swapped) if !fits(&stack.shape) && fits(&swapped) => {
                 layout.stored = format!("layout = \"{other}\"");
+                layout.device = Device::of(input, Some(other));
                 layout.after.push(format!("{{ layout = \"{own}\" }}"));
                 layout.guessed.push(format!(
                     "the samples are stored as {other}, because the model takes {own}"
@@ -101,6 +135,7 @@ impl Layout {
             _ => {
                 if order.is_some() && fits(&stack.shape) {
                     layout.stored = format!("layout = \"{own}\"");
+                    layout.device = Device::of(input, Some(own));
                 }
                 stack.shape.clone()
             }

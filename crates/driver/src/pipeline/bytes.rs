@@ -1,6 +1,6 @@
 //! Remarks on inputs of 8-bit numbers: which of their steps could not be folded into the first layer, and why.
 
-use strait_core::{Def, Module, Node, NodeId, Op, Rewritten, Term};
+use strait_core::{Def, Elem, Module, Node, NodeId, Op, Rewritten, Term};
 
 use crate::{diagnostic::Diagnostic, failure::codes};
 
@@ -35,10 +35,14 @@ pub(super) fn left(canonical: &Module, rewritten: &Rewritten) -> Vec<Diagnostic>
                 );
                 let finding = Diagnostic::remark(codes::MODEL, message);
                 remarks.push(match node.op {
-                    Op::BatchNormalization(_) => finding.help(
+                    Op::BatchNormalization(_) => finding.help(format!(
                         "in front of a convolution that pads, they are folded if the number that becomes 0 is an integer \
-                         from 0 to 255, the same for all channels",
-                    ),
+                         {}, the same for all channels",
+                        match value.ty.elem {
+                            Elem::I8 => "from -128 to 127",
+                            _ => "from 0 to 255",
+                        }
+                    )),
                     _ => finding,
                 });
             } else if !matches!(node.op, Op::Dequantize(_) | Op::Transpose(_)) {

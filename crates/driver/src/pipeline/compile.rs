@@ -274,6 +274,8 @@ fn deployment(job: &Job<'_>) -> Deployment<Preprocess> {
             elem: device.ty.name().to_owned(),
             layout: device.layout.as_ref().map(|layout| layout.as_str().to_owned()),
             color: device.color.map(|color| color.letters().to_owned()),
+            scale: device.scale,
+            zero_point: device.zero_point,
         }),
         range: job.ranges.0.get(&input.name).copied(),
         name: input.name,

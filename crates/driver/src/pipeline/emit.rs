@@ -225,7 +225,7 @@ fn free(job: &Job<'_>, module: &Module, batch: &str) -> Result<FreeBatch, OneSam
         let why = "there is control flow".into();
         return Err(OneSample { node, why });
     }
-    free_batch(module, batch)
+    free_batch(module, batch, &job.loaded.config.batch_axes())
 }
 
 /// For a model that takes any number of samples: makes what [`emit`] writes for any number of samples. For each file that

@@ -10,6 +10,7 @@ use crate::{
         types::{Drop, FusionGate, Gate, SanityGate},
     },
     report::{GateReport, Report},
+    table::{beside, count},
 };
 
 /// Checks a report against the limits in `gate`.
@@ -25,6 +26,10 @@ pub(super) fn gates(gate: &Gate, report: &Report, integer: &Module) -> Vec<GateR
     let metrics = report.accuracy.as_ref().map_or(&[][..], |accuracy| &accuracy.metrics);
     for (name, drop) in &gate.accuracy_drop {
         let (met, text) = of_each(metrics, name, |metric| dropped(metric, drop));
+        let text = match searched(report, name) {
+            Some(search) if !met => format!("{text}; {search}"),
+            _ => text,
+        };
         add(&format!("accuracy_drop.{name}"), met, text);
     }
     for (name, &least) in &gate.least {
@@ -106,6 +111,25 @@ fn of_each(metrics: &[Measured], name: &str, holds: impl Fn(&Measured) -> (bool,
     )
 }
 
+/// What a search for this metric came to. It measures on samples of its own, so its loss is another than that of the gate.
+fn searched(report: &Report, metric: &str) -> Option<String> {
+    let mut searches = report.mixed_precision.iter();
+    let (search, limit) = searches.find_map(|search| {
+        let limit = search.limit.as_ref().filter(|limit| limit.metric == metric)?;
+        Some((search, limit))
+    })?;
+    let metrics = &report.accuracy.as_ref()?.metrics;
+    let is_same = |one: &Measured| one.name == metric && one.loss(None) == Some(search.loss[1]);
+    if metrics.iter().any(is_same) {
+        return None;
+    }
+    Some(format!(
+        "on the {} of `optimize.accuracy_drop`, which are others, {} are lost: allow less there, or give it more samples",
+        count(limit.samples as usize, "sample"),
+        beside(search.loss[1], limit.points)
+    ))
+}
+
 /// Compares the loss of one metric with the largest loss that is allowed.
 fn dropped(metric: &Measured, drop: &Drop) -> (bool, String) {
     let Some(loss) = metric.loss(None) else {
@@ -116,14 +140,19 @@ fn dropped(metric: &Measured, drop: &Drop) -> (bool, String) {
         _ => "points",
     };
     let Some(confidence) = drop.confidence else {
-        let text = format!("{loss:.2} {unit} are lost, {:.2} are allowed", drop.points);
+        let text = format!(
+            "{} {unit} are lost, {:.2} are allowed",
+            beside(loss, drop.points),
+            drop.points
+        );
         return (loss <= drop.points, text);
     };
     let sure = format!("with a confidence of {} %", 100.0 * confidence);
     match metric.loss(Some(confidence)) {
         Some(most) => {
             let text = format!(
-                "{loss:.2} {unit} are lost, at most {most:.2} {sure}; {:.2} are allowed",
+                "{loss:.2} {unit} are lost, at most {} {sure}; {:.2} are allowed",
+                beside(most, drop.points),
                 drop.points
             );
             (most <= drop.points, text)

@@ -76,9 +76,17 @@ pub(super) fn specs(module: &Module, bodies: &Bodies, loaded: &Loaded) -> Result
     Diagnostics(findings.chain(computed).collect()).or(())?;
     let spec = |input: &Input| {
         let spec = spec(input, &preprocessing(loaded, &input.name))?;
-        let stated = loaded.config.input.get(&input.name).and_then(|input| input.range);
+        let config = &loaded.config;
+        let stated = config.input.get(&input.name).and_then(|input| input.range);
+        // What a device hands over can be any of its codes.
+        let codes = || {
+            let (low, high) = input.elem.integers()?;
+            let is_device = config.embedded().iter().any(|embedded| embedded.name == input.name);
+            is_device.then_some([low as f64, high as f64])
+        };
         Ok(InputSpec {
-            range: stated.map(|range| range.0),
+            range: stated.map(|range| range.0).or_else(codes),
+            is_shared: config.batch_axes().get(&input.name) == Some(&None),
             ..spec
         })
     };
@@ -94,7 +102,9 @@ fn computed(input: &Input, loaded: &Loaded) -> Option<Diagnostic> {
         Some(own) => (&own.steps, KeyPath::of(&["input", &input.name, "preprocess"])),
         None => (&loaded.config.preprocess.steps, KeyPath::of(&["preprocess"])),
     };
-    let computes = |step: &Step| matches!(step, Step::Scale(_) | Step::Offset(_) | Step::Normalize(_));
+    // A byte less 128 is a number of the type i8. If the samples are other numbers, opening them says so.
+    let signs = |step: &Step| input.elem == Elem::I8 && *step == Step::Offset(-128.0);
+    let computes = |step: &Step| matches!(step, Step::Scale(_) | Step::Offset(_) | Step::Normalize(_)) && !signs(step);
     let at = steps.iter().position(computes)?;
     // Steps that are part of the model do not compute with the samples.
     preprocessing(loaded, &input.name)
@@ -137,6 +147,7 @@ pub(crate) fn spec(input: &Input, steps: &Preprocess) -> Result<InputSpec, Diagn
         shape: shape.clone(),
         preprocess: plan,
         range: None,
+        is_shared: false,
     })
 }
 

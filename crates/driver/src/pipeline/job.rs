@@ -86,6 +86,7 @@ impl Job<'_> {
             resolved,
             ranges: self.ranges,
             optimise: None,
+            on_copy: None,
             random_inputs: 1,
             is_revised: false,
             limits: session.limits,

@@ -1,12 +1,14 @@
 //! Compiles for one target: makes the integer model from the canonical module.
 
+use std::collections::BTreeMap;
+
 use crate::pipeline::job::Job;
 
 use strait_compile::{
-    Built, CompileError, GivenGrid, Optimising, Resolved, Task, fusion_policy,
+    Balance, Built, CompileError, GivenGrid, OnCopy, Optimising, Resolved, Task, fusion_policy,
     rules::{self, GivenGrids, Rule, Rules, Selection},
 };
-use strait_core::Module;
+use strait_core::{Module, NodeId};
 use strait_lower::{Fusion, Until};
 use strait_quantize::{Requests, Settings};
 use strait_target::spec::TargetSpec;
@@ -64,9 +66,14 @@ fn made(
 ) -> Result<Lowered, Stop> {
     let resolved = resolve(job)?;
     let samples = Adapter::shared(&job.ready.samples, session);
+    let moved = params::Moved::of(job.params);
+    let on_copy = moved.as_ref().map(|moved| {
+        move |float: &Module, factors: &BTreeMap<NodeId, Balance>, own: &Resolved| moved.settings(float, factors, own)
+    });
     let task = Task {
         is_revised,
         optimise: optimising(job, &samples),
+        on_copy: on_copy.as_ref().map(|on_copy| on_copy as &OnCopy<'_>),
         ..job.task(&resolved, session)
     };
     let steps = Steps {
@@ -77,18 +84,19 @@ fn made(
         None => strait_compile::build(&task, &steps),
         Some(before) => before.rebuild(&task, &steps),
     };
+    if let Some(moved) = &moved {
+        moved.held(built.as_ref().ok())?;
+    }
     let mut built = built.map_err(|error| stop(job, &resolved.settings, error))?;
     if job.has_nothing_measured() {
         model_grids::without_samples(job.loaded, &built.annotated)?;
     }
     let mut remarks = match job.params {
-        Some(given) => params::held(
-            given,
-            &built.annotated,
-            job.target.spec(),
-            &resolved.settings,
-            &resolved.given,
-        )?,
+        Some(given) => {
+            let resolved = built.migrated().map_or(&resolved, |copy| &copy.resolved);
+            let own = (&resolved.settings, &*resolved.given);
+            params::held(given, &built.annotated, job.target.spec(), own)?
+        }
         None => Vec::new(),
     };
     unfused(job.loaded, &built.fusion)?;
@@ -230,7 +238,8 @@ fn resolve(job: &Job<'_>) -> Result<Resolved, Stop> {
     if let Some(record) = &job.ready.record {
         grids.extend(record::grids(job, record, &mut settings)?);
     }
-    if let Some(given) = job.params {
+    // Those of a model in which scale was moved are for its copy.
+    if let Some(given) = job.params.filter(|params| params.factors.is_none()) {
         params::give(given, job.canonical, &mut settings, &mut grids)?;
     }
     Ok(Resolved {

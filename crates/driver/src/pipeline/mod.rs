@@ -38,6 +38,7 @@ mod revised;
 mod seen;
 mod settings;
 mod simulated;
+mod single;
 mod switches;
 mod tflite;
 

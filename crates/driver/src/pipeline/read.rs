@@ -48,6 +48,7 @@ pub(crate) fn reading(config: &types::Config) -> ModelReading {
         outputs: texts(&model.outputs),
         hybrid_as_float: model.hybrid == Some(types::Hybrid::Float),
         embedded: config.embedded(),
+        batch: config.batch_axes(),
     }
 }
 
@@ -88,6 +89,7 @@ fn read_as(reading: &ModelReading, compiled: Option<bool>, file: &Path) -> Resul
         inputs: resolve(model.as_ref(), "inputs", &reading.inputs)?,
         outputs: resolve(model.as_ref(), "outputs", &reading.outputs)?,
         hybrid_as_float: reading.hybrid_as_float,
+        batch: reading.batch.clone(),
     };
     let (module, assumed) = model.read_single(&options).map_err(named)?;
     let tail = (compiled == Some(true)).then(|| Tail::read(model.as_ref(), &options, &module));

@@ -10,26 +10,22 @@ use strait_evaluate::{Accuracy, Better, Figure};
 use strait_target::Registry;
 
 use crate::{
-    config::{KeyPath, Loaded},
-    diagnostic::Diagnostic,
+    config::Loaded,
     dialect::expanded,
-    failure::codes,
     report::{self, SanityOutput, Size},
     sanity,
     session::Session,
     stop::Stop,
-    table, targets,
+    table,
 };
 
 use super::{
     accuracy::{accuracy, integer_side},
-    analyze::only,
     before::{Before, before_targets},
-    cache,
     job::Job,
-    lowered::{self, Lowered, annotate_with, trial},
+    lowered::{Lowered, annotate_with, trial},
     mixed, params,
-    ready::make_ready,
+    single::Single,
 };
 
 /// Differences of an SNR below this, in dB, are no change.
@@ -158,19 +154,8 @@ fn version(
     samples: NonZeroUsize,
     session: &Session<'_>,
 ) -> Result<(Version, Option<Version>), Stop> {
-    let (target, origin) = only(loaded, targets::chosen(loaded, registry, session)?)?;
+    let Single { target, origin, ready } = Single::new(loaded, registry, session)?;
     let (spec, id) = (target.spec(), target.spec().id.clone());
-    let ready = make_ready(loaded, session)?;
-    if ready.samples.count() == 0 {
-        let path = KeyPath::of(&["calibration", "data"]);
-        let found: Diagnostic = loaded.error(codes::EVALUATION, &path, "there are no samples to compare on", "");
-        return Err(found
-            .help("layers are compared on the first samples of `calibration.data`")
-            .into());
-    }
-    let selection = ready.selection.of_target(&ready.rules.quantize, &id);
-    cache::check(loaded, &id, &ready.canonical, true)?;
-    lowered::foresee(loaded, &ready, (spec, &selection), session)?;
     let before = before_targets(loaded, &ready, &[spec], session)?;
     let (of_target, selection) = ready.of_target(&before.observation, spec, loaded, session)?;
     let parts = (&*of_target.module, &*of_target.observation, &selection);

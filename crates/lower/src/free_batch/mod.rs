@@ -63,27 +63,33 @@ impl FreeBatch {
     }
 }
 
-/// Returns the main graph of `module`, changed for any number of samples. The first axis of every input must have the
-/// extent 1, and gets the extent `name`. Each node must have the op that it has in the model, or convert codes: the
+/// Returns the main graph of `module`, changed for any number of samples. The batch of every input must have the extent 1,
+/// and gets the extent `name`. It is the first axis, or the one in `axes`, by the name of the input; `None` stands for an
+/// input without a batch, which stays as it is. Each node must have the op that it has in the model, or convert codes: the
 /// graph must be that of a simulation or of operators on codes. It must have no control flow.
 ///
 /// # Errors
 /// The first node that cannot be shown to treat each sample alike.
-pub fn free_batch(module: &Module, name: &str) -> Result<FreeBatch, OneSample> {
-    let joined = freed(module, name, false);
-    joined.or_else(|why| freed(module, name, true).map_err(|_| why))
+pub fn free_batch(module: &Module, name: &str, axes: &BTreeMap<String, Option<usize>>) -> Result<FreeBatch, OneSample> {
+    let joined = freed(module, name, axes, false);
+    joined.or_else(|why| freed(module, name, axes, true).map_err(|_| why))
 }
 
 /// Does the same as [`free_batch`]. If `hides` is set, and a reshape would merge the batch with another axis, the batch
 /// may get an extra axis in front.
-fn freed(module: &Module, name: &str, hides: bool) -> Result<FreeBatch, OneSample> {
+fn freed(
+    module: &Module,
+    name: &str,
+    axes: &BTreeMap<String, Option<usize>>,
+    hides: bool,
+) -> Result<FreeBatch, OneSample> {
     let mut freeing = Freeing::new(module, name, hides);
     let order = module.main().topological_order().map_err(|id| OneSample {
         node: id.to_string(),
         why: "the graph has a cycle".into(),
     })?;
     for &input in module.main().inputs() {
-        freeing.input(input)?;
+        freeing.input(input, axes)?;
     }
     for node in order.into_iter().filter_map(|id| module.main().node(id)) {
         freeing.node(node).map_err(|why| OneSample {
@@ -154,20 +160,25 @@ impl<'a> Freeing<'a> {
         }
     }
 
-    fn input(&mut self, id: ValueId) -> Result<(), OneSample> {
+    fn input(&mut self, id: ValueId, axes: &BTreeMap<String, Option<usize>>) -> Result<(), OneSample> {
         let Some(value) = self.source.main().value(id) else {
             return Ok(());
         };
-        if value.ty.shape.first() != Some(&Dim::Fixed(1)) {
+        let name = self.source.name(value.name);
+        let axis = axes.get(name).copied().unwrap_or(Some(0));
+        if let Some(axis) = axis.filter(|&axis| value.ty.shape.get(axis) != Some(&Dim::Fixed(1))) {
             return Err(OneSample {
-                node: self.source.name(value.name).to_owned(),
-                why: "its first extent is not 1".into(),
+                node: name.to_owned(),
+                why: match axis {
+                    0 => "its first extent is not 1".into(),
+                    _ => format!("its extent along axis {axis} is not 1"),
+                },
             });
         }
-        let samples = Samples { axis: 0, each: 1 };
-        let ty = self.typed(&value.ty, Some(samples));
+        let samples = axis.map(|axis| Samples { axis, each: 1 });
+        let ty = self.typed(&value.ty, samples);
         let made = self.out.main_mut().add_input(value.name, ty, value.quant.clone());
-        self.made.insert(id, (made, Some(samples)));
+        self.made.insert(id, (made, samples));
         Ok(())
     }
 

@@ -1,5 +1,7 @@
 //! Compares the graph for several samples with running the original graph for each sample.
 
+use std::collections::BTreeMap;
+
 use super::free_batch;
 use strait_core::text::{PrintOptions, parse, print};
 use strait_core::{Elem, Module, verifier};
@@ -41,7 +43,7 @@ fn bound(module: &Module) -> Module {
 /// result.
 fn holds(input: &str, output: &str, axis: usize, body: &str, data: &str) {
     let one = module(input, output, body, data);
-    let many = free_batch(&one, "images").unwrap_or_else(|found| panic!("{found:?}: {body}"));
+    let many = free_batch(&one, "images", &BTreeMap::new()).unwrap_or_else(|found| panic!("{found:?}: {body}"));
     let three = many.of(COUNT as u64);
     let many = many.module;
     verifier::verify(&many).unwrap_or_else(|error| panic!("{error}: {}", print(&many, &PrintOptions::whole())));
@@ -199,7 +201,7 @@ data @v: f32[3,4] = random 4\ndata @s: f32[4] = random 5\ndata @i: i64[] = inlin
 #[test]
 fn what_computes_along_the_batch_keeps_one_sample() {
     let refused = |input: &str, output: &str, body: &str, data: &str| {
-        let found = free_batch(&module(input, output, body, data), "images").unwrap_err();
+        let found = free_batch(&module(input, output, body, data), "images", &BTreeMap::new()).unwrap_err();
         format!("{}: {}", found.node, found.why)
     };
     let along = "it computes along the batch";
@@ -223,4 +225,28 @@ fn what_computes_along_the_batch_keeps_one_sample() {
     assert_eq!(parts, "y: a constant has elements of its own for parts of the batch");
     let fixed = refused("f32[2,4]", "f32[2,4]", "  %y: f32[2,4] = relu(%x)", "");
     assert_eq!(fixed, "x: its first extent is not 1");
+}
+
+#[test]
+fn the_batch_is_where_the_caller_says() {
+    let text = "strait 1 float
+        graph @main(%x: f32[4,1,3], %anchors: f32[4,1,3]) { %y: f32[4,1,3] = add(%x, %anchors) return %y }";
+    let module = parse(text).unwrap();
+    let axes = |of: &[(&str, Option<usize>)]| of.iter().map(|&(name, axis)| (name.to_owned(), axis)).collect();
+    let input = |module: &Module, position: usize| {
+        let value = module.main().value(module.main().inputs()[position]).unwrap();
+        value.ty.to_string()
+    };
+    let free = free_batch(&module, "images", &axes(&[("x", Some(1)), ("anchors", None)]))
+        .unwrap()
+        .of(3);
+    verifier::verify(&free).unwrap();
+    assert_eq!([input(&free, 0), input(&free, 1)], ["f32[4, 3, 3]", "f32[4, 1, 3]"]);
+    let told = free_batch(&module, "images", &axes(&[("x", Some(0))])).unwrap_err();
+    assert_eq!(
+        (told.node.as_str(), told.why.as_str()),
+        ("x", "its first extent is not 1")
+    );
+    let told = free_batch(&module, "images", &axes(&[("x", Some(2))])).unwrap_err();
+    assert_eq!(told.why, "its extent along axis 2 is not 1");
 }

@@ -152,7 +152,7 @@ impl Decoded for Model {
             files: &self.files,
             single: &single,
         };
-        let (batch, bind) = with_batch(&index.wiring, &source, &cut, &options.bind, is_single);
+        let (batch, bind) = with_batch(&index.wiring, &source, &cut, options, is_single);
         let scope = Scope {
             wiring: &index.wiring,
             source: &source,

@@ -16,6 +16,7 @@ fn spec(shape: &[usize]) -> InputSpec {
         shape: shape.to_vec(),
         preprocess: Plan::default(),
         range: None,
+        is_shared: false,
     }
 }
 
@@ -242,6 +243,70 @@ fn a_narrower_type_of_a_file_is_widened_and_any_other_refused() {
         let told = format!("{} {}", error.sentence(), error.help.join(" "));
         assert!(parts.iter().all(|part| told.contains(part)), "{told}");
     }
+}
+
+#[test]
+fn bytes_less_128_are_numbers_with_a_sign() {
+    let bytes = || stored(NumberType::U8, &[2, 3], &[0u8, 127, 128, 255, 1, 2]);
+    let less = vec![Operation::Offset(-128.0)];
+    let found = samples(&[bytes()], of(Elem::I8, &[1, 3], less.clone()), None).unwrap();
+    let sample = found.sample(0, &mut Scratch::default()).unwrap();
+    assert_eq!(bytemuck::cast_slice::<u8, i8>(sample[0].bytes()), [-128, -1, 0]);
+    assert_eq!(found.whole_ranges(), [Some([-128, 127])]);
+    // Other differences, other types, and the same bytes without the step.
+    for (array, elem, operations, part) in [
+        (bytes(), Elem::I8, vec![], "{ offset = -128 }"),
+        (bytes(), Elem::I8, vec![Operation::Offset(-127.0)], "{ offset = -128 }"),
+        (
+            bytes(),
+            Elem::I8,
+            [less.clone(), less.clone()].concat(),
+            "{ offset = -128 }",
+        ),
+        (bytes(), Elem::U8, less.clone(), "computes with floats"),
+        (
+            stored(NumberType::I8, &[1, 1], &[1i8]),
+            Elem::I8,
+            less,
+            "computes with floats",
+        ),
+    ] {
+        let error = samples(&[array], of(elem, &[1, 3], operations), None).unwrap_err();
+        let told = format!("{} {}", error.sentence(), error.help.join(" "));
+        assert!(told.contains(part), "{told}");
+    }
+}
+
+#[test]
+fn an_array_of_the_shape_of_an_input_without_a_batch_is_every_sample() {
+    let shared = |shape: &[usize]| InputSpec {
+        is_shared: true,
+        ..spec(shape)
+    };
+    let of = |found: Vec<Array>, inputs: &[InputSpec], most: Option<u32>| {
+        let found = found
+            .into_iter()
+            .map(|array| InputSource::Arrays(vec![array]))
+            .collect();
+        Samples::new(found, inputs, most.and_then(NonZeroU32::new), Unreadable::Refuse)
+    };
+    let inputs = [spec(&[1, 1]), shared(&[2, 2])];
+    let (x, anchors) = (array(&[3, 1], &[7., 8., 9.]), array(&[2, 2], &[1., 2., 3., 4.]));
+    let found = of(vec![x.clone(), anchors.clone()], &inputs, None).unwrap();
+    let digest = found.digest().unwrap();
+    assert_eq!(found.count(), 3);
+    let third = found.sample(2, &mut Scratch::default()).unwrap();
+    assert_eq!((third[0].reals(), third[1].reals()), (vec![9.], vec![1., 2., 3., 4.]));
+    let other = of(vec![x.clone(), array(&[2, 2], &[1., 2., 3., 5.])], &inputs, None).unwrap();
+    assert_ne!(digest, other.digest().unwrap());
+    // A tensor for each sample.
+    let each = array(&[3, 2, 2], &[0.; 12]);
+    assert_eq!(of(vec![x.clone(), each], &inputs, None).unwrap().count(), 3);
+    // For an input with a batch, the same array has two samples of the wrong shape.
+    let told = of(vec![x, anchors.clone()], &[spec(&[1, 1]), spec(&[2, 2])], None).unwrap_err();
+    assert_eq!(told.kind, Kind::Shape);
+    // Alone, it is one sample.
+    assert_eq!(of(vec![anchors], &inputs[1..], None).unwrap().count(), 1);
 }
 
 #[test]

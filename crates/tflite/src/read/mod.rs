@@ -107,7 +107,7 @@ impl Decoded for Model {
                 reason,
             })?;
         }
-        let (batch, bind) = with_batch(&wiring, &source, &cut, &options.bind, is_single);
+        let (batch, bind) = with_batch(&wiring, &source, &cut, options, is_single);
         let scope = Scope {
             wiring: &wiring,
             source: &source,

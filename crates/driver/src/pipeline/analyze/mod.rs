@@ -4,33 +4,27 @@
 mod points;
 mod tried;
 
-use std::sync::Arc;
-
 use strait_compile::TargetLoops;
-use strait_target::{Origin, Registry, Target};
+use strait_target::Registry;
 
 use crate::{
     analysis::{Analysed, apart, groups, singles},
-    config::{KeyPath, Loaded},
-    diagnostic::Diagnostic,
+    config::Loaded,
     dialect::expanded,
-    failure::codes,
     report::{self, ANALYSIS_SCHEMA, Analysis},
     sanity,
     session::Session,
     stop::Stop,
-    targets,
 };
 
 use super::{
     Adapter,
     accuracy::integer_side,
     before::before_targets,
-    cache,
     job::Job,
-    lowered::{self, annotate_with, lower},
+    lowered::{annotate_with, lower},
     mixed,
-    ready::make_ready,
+    single::Single,
 };
 
 /// What is to be analysed.
@@ -55,19 +49,8 @@ pub fn analyze(
     session: &Session<'_>,
 ) -> Result<Analysis, Stop> {
     let loaded = &*expanded(loaded, &registry)?;
-    let (target, origin) = only(loaded, targets::chosen(loaded, registry, session)?)?;
+    let Single { target, origin, ready } = Single::new(loaded, registry, session)?;
     let (spec, id) = (target.spec(), target.spec().id.clone());
-    let ready = make_ready(loaded, session)?;
-    if ready.samples.count() == 0 {
-        let path = KeyPath::of(&["calibration", "data"]);
-        let found: Diagnostic = loaded.error(codes::EVALUATION, &path, "there are no samples to analyse", "");
-        return Err(found
-            .help("layers are measured on the first samples of `calibration.data`")
-            .into());
-    }
-    let selection = ready.selection.of_target(&ready.rules.quantize, &id);
-    cache::check(loaded, &id, &ready.canonical, true)?;
-    lowered::foresee(loaded, &ready, (spec, &selection), session)?;
     let before = before_targets(loaded, &ready, &[spec], session)?;
     let (of_target, selection) = ready.of_target(&before.observation, spec, loaded, session)?;
     let parts = (&*of_target.module, &*of_target.observation, &selection);
@@ -134,25 +117,4 @@ pub fn analyze(
         layers: layers.into_iter().map(|(_, layer)| layer).collect(),
         tried,
     })
-}
-
-/// The only target of the configuration.
-pub(super) fn only(
-    loaded: &Loaded,
-    mut targets: Vec<(Arc<dyn Target>, Origin)>,
-) -> Result<(Arc<dyn Target>, Origin), Stop> {
-    match (targets.pop(), targets.is_empty()) {
-        (Some(target), true) => Ok(target),
-        (last, _) => {
-            let ids = targets
-                .iter()
-                .chain(&last)
-                .map(|(target, _)| format!("`{}`", target.spec().id));
-            let ids = ids.collect::<Vec<_>>().join(", ");
-            let path = KeyPath::of(&["target", "use"]);
-            let message = format!("one target is analysed at a time, and the configuration has {ids}");
-            let found: Diagnostic = loaded.error(codes::TARGET, &path, message, "");
-            Err(found.help("choose one with `--target`").into())
-        }
-    }
 }

@@ -14,6 +14,7 @@ use crate::{
     report::{LossLimit, MixedPrecision, PrecisionStep},
     session::Session,
     stop::Stop,
+    table::beside,
 };
 
 use super::super::job::Job;
@@ -112,9 +113,10 @@ impl Search<'_> {
         let (goal, trials) = (self.goal, self.trials);
         let loss = trials.measured(("loss", rules), algorithms, |built| goal.loss(built, trials.session))?;
         let metric = &self.wanted.metric;
-        trials
-            .session
-            .say(&format!("{what}, the model loses {loss:.3} points of {metric}"));
+        trials.session.say(&format!(
+            "{what}, the model loses {} points of {metric}",
+            beside(loss, self.wanted.points)
+        ));
         Ok(loss)
     }
 

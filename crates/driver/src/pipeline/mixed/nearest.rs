@@ -12,6 +12,7 @@ use crate::{
     diagnostic::Diagnostic,
     failure::codes,
     stop::Stop,
+    table::beside,
 };
 
 use super::{lift::Lift, ranked::Ranked, trials::Trials};
@@ -48,8 +49,9 @@ pub(super) fn unreachable(
     let (points, metric) = (wanted.points, &wanted.metric);
     let path = KeyPath::of(&["optimize", "accuracy_drop"]);
     let message = format!(
-        "`{path}` cannot be held: with everything that it may use, the model loses {loss:.2} points of {metric}, and {points} are \
-         allowed"
+        "`{path}` cannot be held: with everything that it may use, the model loses {} points of {metric}, and {points} are \
+         allowed",
+        beside(loss, points)
     );
     let mut finding: Diagnostic = trials.job.loaded.error(codes::EVALUATION, &path, message, "");
     let mut nearest = loss;
@@ -66,8 +68,9 @@ pub(super) fn unreachable(
             let lost = found.measured.iter().find(|(at, _)| *at == count);
             let lost = lost.map_or(points, |(_, lost)| *lost);
             let help = format!(
-                "`budget.{} = {share}` is enough: the model then loses {lost:.2} points",
-                beyond.key
+                "`budget.{} = {share}` is enough: the model then loses {} points",
+                beyond.key,
+                beside(lost, points)
             );
             return Ok(finding.help(help).into());
         }

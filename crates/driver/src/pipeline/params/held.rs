@@ -44,8 +44,7 @@ pub(in crate::pipeline) fn held(
     params: &Params,
     annotated: &Module,
     spec: &TargetSpec,
-    settings: &Settings,
-    weights: &[GivenGrid],
+    (settings, weights): (&Settings, &[GivenGrid]),
 ) -> Result<Vec<Diagnostic>, Diagnostics> {
     let names = Names::of(annotated);
     let (mut findings, mut others) = (Vec::new(), Others::default());

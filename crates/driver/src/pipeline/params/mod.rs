@@ -2,6 +2,7 @@
 //! they have got exactly these.
 
 mod held;
+mod moved;
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -21,6 +22,7 @@ use crate::{
 };
 
 pub(super) use held::held;
+pub(super) use moved::Moved;
 
 /// Only this many findings suggest similar names, to keep the output short.
 const MOST_NEAR: usize = 20;

@@ -153,6 +153,31 @@ fn the_first_dimension_of_every_input_is_the_batch() {
 }
 
 #[test]
+fn the_batch_is_the_axis_that_the_options_name() {
+    let inputs = &["x: f32[T,N,3]", "anchors: f32[7,4]"];
+    let nodes = vec![node("y = Relu(x)", vec![]), node("z = Relu(anchors)", vec![])];
+    let model = decoded(&model(13, graph(inputs, vec![], nodes, &["y", "z"])));
+    let batch = |axes: &[(&str, Option<usize>)]| {
+        let (module, assumed) = model
+            .read_single(&ReadOptions {
+                batch: axes.iter().map(|&(name, axis)| (name.to_owned(), axis)).collect(),
+                ..options(&[("T", 5)], &[], &[])
+            })
+            .unwrap();
+        let bound: Vec<(usize, String)> = assumed.batch.into_iter().map(|free| (free.axis, free.name)).collect();
+        (bound, summary(&module).rsplit_once("-> ").unwrap().1.to_owned())
+    };
+    assert_eq!(batch(&[]), (vec![], "f32[5,N,3] f32[7,4]".to_owned()));
+    assert_eq!(
+        batch(&[("x", Some(1)), ("anchors", None)]),
+        (vec![(1, "N".to_owned())], "f32[5,1,3] f32[7,4]".to_owned())
+    );
+    // Without its own axis, or behind the last one, there is no batch.
+    assert_eq!(batch(&[("x", Some(1))]).0, []);
+    assert_eq!(batch(&[("x", Some(3)), ("anchors", None)]).0, []);
+}
+
+#[test]
 fn the_batch_of_a_model_with_constants_and_cuts_is_that_of_its_inputs() {
     // The weight is listed as an input, which files of IR version 3 require.
     let nodes = vec![
