@@ -1,6 +1,7 @@
 //! Joins `dequantize → add → activation → quantize`, or a part of it: float steps between codes that work on each element.
 //! The values between them are not stored, except the one that is quantized, if others read it.
 
+use super::producer;
 use super::scope::{FoundJoin, Join, Joins, Scope};
 use crate::error::ExecuteError;
 use crate::integer::operands::carried;
@@ -16,17 +17,17 @@ use strait_requantize::IntType;
 use strait_requantize::quantize::Quantization;
 
 /// The chain that makes a value.
-struct Found {
+pub(super) struct Found {
     /// The nodes, in order.
-    nodes: Vec<NodeId>,
-    operands: SmallVec<[Operand; 2]>,
+    pub(super) nodes: Vec<NodeId>,
+    pub(super) operands: SmallVec<[Operand; 2]>,
     activation: Activation,
 }
 
 /// A value that a chain reads, with the type and the grids of its codes. `None` if its elements are real numbers.
-struct Operand {
-    value: ValueId,
-    codes: Option<(IntType, Grids)>,
+pub(super) struct Operand {
+    pub(super) value: ValueId,
+    pub(super) codes: Option<(IntType, Grids)>,
 }
 
 /// The step of a chain. The first result has the codes, if there are any; the real numbers follow.
@@ -64,7 +65,7 @@ pub(super) fn look_for_codes(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> Fo
     found.nodes.push(id);
     let mut outputs = smallvec![codes];
     outputs.extend(shared.then_some(value));
-    join(scope, id, found, Some(grids.at(0).quantization(op, to)), outputs)
+    join(scope, joins, id, found, Some(grids.at(0).quantization(op, to)), outputs)
 }
 
 /// Joins dequantizations with the sum or the activation after them, if its results are not quantized at once.
@@ -74,7 +75,7 @@ pub(super) fn look_for_reals(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> Fo
         .follower(joins, id)
         .is_some_and(|(_, node)| activation(&node.op).is_some());
     match behind(scope, joins, value)? {
-        Some(found) if !follows && found.nodes.len() > 1 => join(scope, id, found, None, smallvec![value]),
+        Some(found) if !follows => join(scope, joins, id, found, None, smallvec![value]),
         _ => Ok(None),
     }
 }
@@ -154,6 +155,7 @@ fn behind(scope: &Scope<'_>, joins: &Joins, value: ValueId) -> Result<Option<Fou
 /// Makes the join. `None` if there is no kernel for it.
 fn join(
     scope: &Scope<'_>,
+    joins: &Joins,
     id: NodeId,
     found: Found,
     quantization: Option<Quantization>,
@@ -180,6 +182,13 @@ fn join(
     let Some(kernel) = prepare().map_err(|error| scope.error(id, error.into()))? else {
         return Ok(None);
     };
+    if let Some(join) = producer::join(scope, joins, &found, &kernel, &outputs)? {
+        return Ok(Some(join));
+    }
+    // A single step runs by itself.
+    if found.nodes.len() < 2 {
+        return Ok(None);
+    }
     let count = dims.iter().product();
     // Operands with a grid per channel must agree about what the channels are.
     let of_channels = |extents: &dyn Fn(&Grids) -> Option<[usize; 3]>| {

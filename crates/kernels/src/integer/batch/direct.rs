@@ -24,9 +24,9 @@ use {
 /// A kernel that requantizes sums in registers, with the bounds of the results. The results are codes of 8 bits.
 #[derive(Clone, Copy)]
 pub struct Codes<'a> {
-    pub(super) kernel: &'a dyn Direct,
-    pub(super) out: IntType,
-    pub(super) bounds: [i32; 2],
+    pub(crate) kernel: &'a dyn Direct,
+    pub(crate) out: IntType,
+    pub(crate) bounds: [i32; 2],
 }
 
 impl Codes<'_> {
