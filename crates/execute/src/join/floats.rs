@@ -24,6 +24,22 @@ pub(super) struct Found {
     activation: Activation,
 }
 
+impl Found {
+    /// The kernel of the chain. `None` if there is none.
+    fn kernel(&self, quantization: Option<Quantization>) -> Result<Option<FloatChain>, KernelError> {
+        let operands: SmallVec<[_; 2]> = self
+            .operands
+            .iter()
+            .map(|of| {
+                of.codes
+                    .as_ref()
+                    .map(|(element, grids)| (*element, grids.per(Grid::dequantization)))
+            })
+            .collect();
+        FloatChain::new(&operands, self.activation, quantization)
+    }
+}
+
 /// A value that a chain reads, with the type and the grids of its codes. `None` if its elements are real numbers.
 pub(super) struct Operand {
     pub(super) value: ValueId,
@@ -52,6 +68,13 @@ pub(super) fn look_for_codes(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> Fo
     // Other nodes that read the real numbers must run after this join, which computes them.
     let mut others = scope.graph.uses(value).filter(|of| of.node != id).peekable();
     let shared = scope.graph.is_output(value) || others.peek().is_some();
+    // A convolution writes either codes or real numbers.
+    if shared
+        && let Some(kernel) = found.kernel(None).map_err(|error| scope.error(id, error.into()))?
+        && let Some(join) = producer::join(scope, joins, &found, &kernel, &smallvec![value])?
+    {
+        return Ok(Some(join));
+    }
     if others.any(|of| scope.position(of.node) < scope.position(id)) {
         return Ok(None);
     }
@@ -167,19 +190,8 @@ fn join(
     let (dims, grids) = (scope.slot(output)?.dims, || {
         found.operands.iter().filter_map(|of| of.codes.as_ref())
     });
-    let prepare = || -> Result<Option<FloatChain>, KernelError> {
-        let operands: SmallVec<[_; 2]> = found
-            .operands
-            .iter()
-            .map(|of| {
-                of.codes
-                    .as_ref()
-                    .map(|(element, grids)| (*element, grids.per(Grid::dequantization)))
-            })
-            .collect();
-        FloatChain::new(&operands, found.activation, quantization)
-    };
-    let Some(kernel) = prepare().map_err(|error| scope.error(id, error.into()))? else {
+    let kernel = found.kernel(quantization);
+    let Some(kernel) = kernel.map_err(|error| scope.error(id, error.into()))? else {
         return Ok(None);
     };
     if let Some(join) = producer::join(scope, joins, &found, &kernel, &outputs)? {

@@ -17,7 +17,7 @@ use crate::integer::{
     channels_last::{DenseTile, End, Line, Piece, depthwise_sums},
 };
 use crate::mixed::CodeSlice;
-use crate::simd::{Avx512, I32s};
+use crate::simd::I32s;
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 use strait_requantize::IntType;
@@ -209,7 +209,7 @@ impl<K: Ends<C>, const C: usize> InChain<K, C> {
         // SAFETY: the caller guarantees the instruction set and that the tile is legal, and that nothing else borrows the
         // results.
         unsafe {
-            let sums = tile.sums::<Avx512, HEIGHT, WIDTH>();
+            let sums = tile.vectors::<HEIGHT, WIDTH>();
             let mut of = [[_mm512_setzero_si512(); C]; WIDTH];
             for p in 0..WIDTH {
                 of[p] = self.ends.constants().at(place.first_channel + LANES * p);
@@ -221,7 +221,7 @@ impl<K: Ends<C>, const C: usize> InChain<K, C> {
                     $(if $r < HEIGHT {
                         let mut row = [_mm512_setzero_si512(); WIDTH];
                         for p in 0..WIDTH {
-                            row[p] = sums[$r][p].0;
+                            row[p] = sums[$r][p];
                         }
                         let to = place.bytes(out.0.bytes(), $r, 0, place.columns);
                         let lanes = finish(&self.ends, &of, row, out, to);

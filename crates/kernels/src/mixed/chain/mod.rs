@@ -9,6 +9,7 @@ mod ends;
 mod loops;
 mod narrowing;
 mod operand;
+mod scaled;
 
 use crate::context::{Context, VectorJob};
 use crate::error::{KernelError, expect_len, product};
@@ -25,6 +26,7 @@ use activation::{BLOCK, silu_codes};
 use narrowing::{Narrow, Narrowing};
 pub use operand::ChainSlice;
 use operand::{Grids, Row};
+pub use scaled::QuantizeScaled;
 use strait_requantize::{IntType, Per, quantize::Dequantization, quantize::Quantization};
 
 /// A chain of steps `quantize(activation(dequantize(a) + dequantize(b)))`. The second operand, the dequantizations and the
