@@ -173,6 +173,7 @@ fn permuted_site<'a: 'b, 'b>(site: &NodeSlots<'a>, node: &'b Node) -> NodeSlots<
         inputs: site.inputs.iter().map(|input| input.as_ref().map(slot)).collect(),
         outputs: site.outputs.iter().map(slot).collect(),
         fused: site.fused.clone(),
+        chain: None,
         options: site.options,
         last: false,
     }

@@ -4,9 +4,16 @@ use crate::error::ExecuteError;
 use crate::threads::start;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How many consecutive samples a worker takes at once, at most. Results are delivered together, too, because it takes longer
+/// to wake another thread than a small model needs for a sample.
+const MOST: usize = 32;
+/// Samples are only taken together if all of them take about as long as this.
+const SHORT: Duration = Duration::from_millis(1);
 
 /// Why a run over many samples stopped early.
 #[derive(Debug, PartialEq, thiserror::Error)]
@@ -54,7 +61,7 @@ struct Shared {
     queue: Mutex<WorkQueue>,
     moved: Condvar,
     count: usize,
-    /// How many samples may be in progress at the same time.
+    /// How many blocks of samples may be in progress at the same time.
     window: usize,
 }
 
@@ -64,24 +71,27 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the next sample to work on, or `None` if there are no more samples. If too many samples are in progress,
-    /// waits until the sink has received more results.
-    fn take(&self) -> Option<usize> {
+    /// Returns the next samples to work on, at most as many as are wanted, or `None` if there are no more samples. If too many
+    /// samples are in progress, waits until the sink has received more results.
+    fn take(&self, wanted: usize) -> Option<Range<usize>> {
         let mut progress = self.lock();
         loop {
             if progress.stop || progress.next == self.count {
                 return None;
             }
-            if progress.next < progress.delivered + self.window {
-                progress.next += 1;
-                return Some(progress.next - 1);
+            if progress.next + wanted <= progress.delivered + self.window * wanted {
+                // Towards the end, blocks become smaller, so that all workers end at about the same time.
+                let fair = (self.count - progress.next) / self.window;
+                let first = progress.next;
+                progress.next += wanted.min(fair).max(1);
+                return Some(first..progress.next);
             }
             progress = self.moved.wait(progress).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
-    fn delivered(&self) {
-        self.lock().delivered += 1;
+    fn delivered(&self, count: usize) {
+        self.lock().delivered += count;
         self.moved.notify_all();
     }
 
@@ -106,7 +116,8 @@ impl Drop for StopOnPanic<'_> {
 /// The calling thread passes the results to `sink` in the order of indices.
 ///
 /// If the system cannot start that many threads, fewer threads do the work, or the calling thread does it alone. At
-/// most `2·threads` results exist at a time, so memory does not grow with `count`. A worker usually holds a
+/// most `2·threads` results exist at a time, or blocks of results if a sample takes much less than a millisecond, so memory
+/// does not grow with `count`. A worker usually holds a
 /// [`Workspace`](crate::Workspace) made with [`Threads::one`](crate::Threads::one). `sink` may stop the run. An error
 /// also ends the run; if there are several, the one with the smallest index is returned.
 ///
@@ -145,8 +156,22 @@ pub fn map_in_order<W, R: Send, E: Send>(
                         return;
                     }
                 };
-                while let Some(index) = shared.take() {
-                    if send.send(Message::Result(index, work(&mut own, index))).is_err() {
+                let mut wanted = 1;
+                while let Some(block) = shared.take(wanted) {
+                    let (first, taken, start) = (block.start, block.len(), Instant::now());
+                    let mut results = Vec::with_capacity(taken);
+                    for index in block {
+                        results.push(work(&mut own, index));
+                        if results.last().is_some_and(Result::is_err) {
+                            break;
+                        }
+                    }
+                    wanted = match start.elapsed() {
+                        time if time > SHORT => (taken / 2).max(1),
+                        time if 2 * time < SHORT => (2 * taken).min(MOST),
+                        _ => taken,
+                    };
+                    if send.send(Message::Results(first, results)).is_err() {
                         return;
                     }
                 }
@@ -189,7 +214,8 @@ fn one_by_one<W, R, E>(
 }
 
 enum Message<R, E> {
-    Result(usize, Result<R, E>),
+    /// The results of consecutive samples from this one on. After an error there are no more.
+    Results(usize, Vec<Result<R, E>>),
     NoWorker(ExecuteError),
 }
 
@@ -202,17 +228,20 @@ fn deliver<R, E>(
     let mut next = 0;
     for message in receive {
         match message {
-            Message::Result(index, result) => waiting.insert(index, result),
+            Message::Results(first, results) => waiting.insert(first, results),
             Message::NoWorker(error) => return Err(SampleError::Worker(error)),
         };
-        while let Some(result) = waiting.remove(&next) {
-            let failed = |source| SampleError::Sample { index: next, source };
-            let flow = sink(next, result.map_err(failed)?).map_err(failed)?;
-            next += 1;
-            shared.delivered();
-            if flow.is_break() && next < shared.count {
-                return Err(SampleError::Stopped { done: next });
+        while let Some(results) = waiting.remove(&next) {
+            let count = results.len();
+            for result in results {
+                let failed = |source| SampleError::Sample { index: next, source };
+                let flow = sink(next, result.map_err(failed)?).map_err(failed)?;
+                next += 1;
+                if flow.is_break() && next < shared.count {
+                    return Err(SampleError::Stopped { done: next });
+                }
             }
+            shared.delivered(count);
         }
     }
     Ok(())
@@ -229,7 +258,7 @@ mod tests {
 
     #[test]
     fn results_arrive_in_order_and_few_wait() {
-        for count in [0, 1, 7, 100] {
+        for count in [0, 1, 7, 1000] {
             for n in [1, 3] {
                 let made = AtomicUsize::new(0);
                 let mut seen = Vec::new();
@@ -239,14 +268,19 @@ mod tests {
                     || Ok(()),
                     |(), index| {
                         made.fetch_add(1, Ordering::SeqCst);
+                        if count == 7 {
+                            std::thread::sleep(SHORT);
+                        }
                         if index % 5 == 0 {
                             std::thread::yield_now();
                         }
                         Ok::<_, String>(index * index)
                     },
                     |index, result| {
-                        // The results before `index` were delivered. At most 2 · n further results may exist.
-                        assert!(made.load(Ordering::SeqCst) <= index + 2 * n);
+                        // The results before `index` were delivered. At most 2 · n further results may exist, or blocks of
+                        // them if they take no time.
+                        let block = if count == 7 { 1 } else { MOST };
+                        assert!(made.load(Ordering::SeqCst) <= index + 2 * n * block);
                         seen.push((index, result));
                         Ok(ControlFlow::Continue(()))
                     },

@@ -37,6 +37,7 @@ impl Single {
             inputs,
             outputs,
             fused: None,
+            chain: None,
             options,
             last: false,
         })

@@ -6,6 +6,7 @@ use crate::tensor::{Dims, byte_count};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use strait_core::{Dim, Elem, Fused, Graph, Module, Node, NodeId, QuantParams, TensorData, TensorType, ValueId};
+use strait_kernels::mixed::FloatChain;
 
 /// Type, extents and grid of one operand or result of a node.
 #[derive(Clone, Debug)]
@@ -66,6 +67,8 @@ pub(crate) struct NodeSlots<'a> {
     /// The steps that are applied to the node's accumulators: those that are fused into the node, or those that a join
     /// adds.
     pub(crate) fused: Option<Fused>,
+    /// The float steps that a join applies to the node's accumulators, instead of a requantization.
+    pub(crate) chain: Option<FloatChain>,
     pub(crate) options: &'a PlanOptions<'a>,
     /// True if the plan can store operands and results with their channels last.
     pub(crate) last: bool,
@@ -92,6 +95,7 @@ impl<'a> NodeSlots<'a> {
                 .map(|&v| slot(module, graph, v))
                 .collect::<Result<_, _>>()?,
             fused: node.fused.as_deref().cloned(),
+            chain: None,
             options,
             last: false,
         })

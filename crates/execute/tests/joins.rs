@@ -453,3 +453,29 @@ fn accumulators_are_requantized_and_dequantized_with_channels_last() {
     let module = with_floats(b, &[last, others, codes], &[added]);
     same_bytes(&module);
 }
+
+/// A convolution whose sums go through float steps, and squeeze-and-excitation, which multiplies real numbers.
+#[test]
+fn float_steps_after_a_convolution_are_a_part_of_it() {
+    let silu = |b: &mut Builder, x| {
+        let function = op::Function::Silu;
+        b.op(op::Unary { function }, &[x])
+    };
+    let mut b = Builder::new(Stage::Integer);
+    let x = b.input(Elem::I8, &[1, 3, 4, 4]);
+    let (first, grid) = sums(&mut b, x);
+    let reals = dequantize(&mut b, first, grid.clone());
+    let active = silu(&mut b, reals);
+    let codes = quantize(&mut b, active, 0.01);
+    let weights = b.constant(&[2, 2, 1, 1], &[50_i8, -17, 33, 81]);
+    let second = b.op(op::Conv::plain(2), &[codes, weights]);
+    let numbers = dequantize(&mut b, second, QuantParams::tensor(0.0007, 0));
+    let excited = silu(&mut b, numbers);
+    let means = b.op(op::GlobalAveragePool {}, &[excited]);
+    let scaled = b.op(op::Mul::float(), &[means, excited]);
+    let last = quantize(&mut b, scaled, 0.02);
+    let module = with_floats(b, &[last], &[reals, active, numbers, excited, means, scaled]);
+    // Two convolutions, the means, and their product with the numbers, which is quantized.
+    assert_eq!(steps(&module), 4);
+    same_bytes(&module);
+}

@@ -16,6 +16,8 @@ mod nibbles;
 #[cfg(target_arch = "x86_64")]
 mod permuted;
 mod prefetch;
+#[cfg(target_arch = "x86_64")]
+mod silu;
 
 use crate::isa::Isa;
 #[cfg(target_arch = "x86_64")]
@@ -30,6 +32,8 @@ pub(crate) use nibbles::{LOWER, MAGIC, Nibbles};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use permuted::{permuted, permuted_sums};
 pub(crate) use prefetch::prefetch;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use silu::silu;
 
 /// An instruction set that a [`Job`] is compiled for.
 pub(crate) trait Simd {

@@ -5,15 +5,16 @@
 use crate::support;
 
 use strait_kernels::{
-    Context, Isa,
+    Context, Isa, Window,
     float::{Unary, unary},
+    integer::{Bias, ChannelsLast, Weights, accumulators},
     mixed::{Activation, ChainResults, ChainSlice, CodeSlice, FloatChain},
 };
 use strait_requantize::{
     IntType, Per, Rounding,
     quantize::{Dequantization, Quantization, Scaling, ZeroPoint},
 };
-use support::Numbers;
+use support::{Numbers, convolutions::case};
 
 /// The definition of an activation.
 fn activate(activation: Activation, x: f32) -> f32 {
@@ -187,6 +188,129 @@ fn codes_of_silu_are_those_of_its_definition() {
                 None,
                 "{quantization:?}"
             );
+        }
+    }
+}
+
+/// Convolutions whose loops are chains, compared with their accumulators that go through the definition of the chain.
+#[test]
+fn chains_end_convolutions() {
+    let mut numbers = Numbers::new(33);
+    let window = Window {
+        pads: [1; 4],
+        ..Window::new([3, 3])
+    };
+    let shapes = [
+        case(8, [9, 11], 40, 1, Window::new([1, 1])),
+        case(80, [9, 35], 80, 80, window),
+        case(20, [1, 9], 50, 1, Window::new([1, 1])),
+        case(12, [1, 61], 24, 1, Window::new([1, 1])),
+        case(6, [7, 7], 7, 1, window),
+        case(33, [7, 5], 33, 33, window),
+    ];
+    let activations = [
+        Activation::Silu,
+        Activation::Relu,
+        Activation::Silu,
+        Activation::Identity,
+    ];
+    for (i, c) in shapes.iter().cycle().take(24).enumerate() {
+        let quantization = (i % 3 != 2).then(|| quantization(&mut numbers, i / 2));
+        let of = grids(&mut numbers, (i % 4 != 3).then_some(c.out_channels), 0);
+        let chain = FloatChain::new(&[Some((IntType::I32, of.clone()))], activations[i % 4], quantization)
+            .unwrap()
+            .unwrap();
+        let loops = chain.loops().unwrap();
+        let weights = numbers.weights(c.out_channels * c.depth());
+        let packed = ChannelsLast::new(*c, IntType::I8, 3, Weights::I8(&weights), Bias::I32(None))
+            .unwrap()
+            .unwrap();
+        let input = numbers.bytes(c.input.batch * c.input.size[0] * c.input.size[1] * packed.stride());
+        let [rows, columns] = c.window.output(c.input.size).unwrap();
+        let count = c.input.batch * rows * columns * c.out_channels;
+        let mut sums = vec![0; 4 * count];
+        let scalar = Context::with_isa(Isa::Scalar);
+        accumulators()
+            .conv_last(&scalar, &packed, c.input.batch, &input, &mut sums)
+            .unwrap();
+        let sums = sums.as_chunks().0.iter().map(|&sum| i32::from_ne_bytes(sum));
+        let wanted: Vec<u8> = sums
+            .enumerate()
+            .flat_map(|(at, sum)| {
+                let x = activate(activations[i % 4], of.get(at % c.out_channels).unwrap().eval(sum));
+                match quantization {
+                    Some(to) => to.eval(x).to_le_bytes()[..usize::from(to.out.bits().div_ceil(8))].to_vec(),
+                    None => x.to_ne_bytes().to_vec(),
+                }
+            })
+            .collect();
+        for isa in Isa::available() {
+            let mut found = vec![0; wanted.len()];
+            loops
+                .conv_last(&Context::with_isa(isa), &packed, c.input.batch, &input, &mut found)
+                .unwrap();
+            assert!(found == wanted, "{i} {c:?} {quantization:?} {isa:?}");
+        }
+    }
+}
+
+/// SiLU of many sums, for factors of codes in which many of them are near ties.
+#[test]
+fn codes_of_silu_in_registers_are_those_of_its_definition() {
+    let c = case(4, [1, 32_768], 16, 1, Window::new([1, 1]));
+    // Sums are all numbers of 16 bits: one byte of the input, and 256 times another one.
+    let mut weights = [0_i8; 64];
+    weights
+        .chunks_exact_mut(4)
+        .for_each(|row| row.copy_from_slice(&[1, 0, 127, 65]));
+    let packed = ChannelsLast::new(c, IntType::I8, 0, Weights::I8(&weights), Bias::I32(None))
+        .unwrap()
+        .unwrap();
+    let input: Vec<u8> = (0..2 * 32_768_u32)
+        .flat_map(|at| [at as u8, 0, (at >> 8) as u8, (at >> 8) as u8])
+        .collect();
+    let sum = |at: u32| i32::from(at as u8 as i8) + 192 * i32::from((at >> 8) as u8 as i8);
+    let mut numbers = Numbers::new(34);
+    for i in 0..12 {
+        let scales: Vec<f32> = (0..16).map(|_| numbers.between(1, 1000) as f32 * 1.1e-6).collect();
+        let of: Per<Dequantization> = scales
+            .iter()
+            .map(|&scale| Dequantization {
+                scale,
+                zero_point: 0,
+                relu: false,
+            })
+            .collect();
+        let factor = [1.0 / 0.03, 255.0, 449.0, 0.01][i % 4] * (1.0 - i as f32 / 64.0);
+        let place = [ZeroPoint::InsideRounding, ZeroPoint::After][i / 4 % 2];
+        let zero = numbers.between(-128, 127);
+        let to = Quantization::new(Scaling::Times(factor), (zero, place), Rounding::HalfEven, IntType::I8);
+        let chain = |to| FloatChain::new(&[Some((IntType::I32, of.clone()))], Activation::Silu, to);
+        let (codes, reals) = (chain(Some(to)).unwrap().unwrap(), chain(None).unwrap().unwrap());
+        let mut found = vec![0; 16 * 65_536];
+        let mut found_reals = vec![0; 4 * found.len()];
+        let cx = Context::detect();
+        codes
+            .loops()
+            .unwrap()
+            .conv_last(&cx, &packed, 2, &input, &mut found)
+            .unwrap();
+        reals
+            .loops()
+            .unwrap()
+            .conv_last(&cx, &packed, 2, &input, &mut found_reals)
+            .unwrap();
+        let x: Vec<f32> = (0..65_536)
+            .flat_map(|at| of.values().iter().map(move |d| d.eval(sum(at))))
+            .collect();
+        let mut y = vec![0.0; x.len()];
+        unary(&cx, Unary::Silu, &x, &mut y).unwrap();
+        for (at, &y) in y.iter().enumerate() {
+            assert_eq!(
+                f32::from_ne_bytes(found_reals[4 * at..][..4].try_into().unwrap()).to_bits(),
+                y.to_bits()
+            );
+            assert_eq!(i32::from(found[at] as i8), to.eval(y), "{} {factor}", x[at]);
         }
     }
 }

@@ -11,8 +11,9 @@ use std::{
 };
 use strait_kernels::{
     Context, Isa,
+    float::{Unary, unary},
     integer::standard,
-    mixed::{CodeSlice, Dequantize, Quantize},
+    mixed::{Activation, ChainResults, ChainSlice, CodeSlice, Dequantize, FloatChain, Quantize},
 };
 use strait_requantize::{
     IntType, Narrowing, Requantization, Rounding, Roundings, form,
@@ -388,6 +389,34 @@ fn accumulators_to_real_numbers() {
             }
             everywhere(first, &expected, &mut found, |cx, found| {
                 kernel.run(cx, [1, 1, PIECE], CodeSlice::I32(&codes), found).unwrap();
+            });
+        }
+    });
+}
+
+/// In a chain, SiLU is computed with fewer instructions than where it is defined. NaN may have any bits.
+#[test]
+#[ignore = "minutes: cargo xtask test --exhaustive"]
+fn silu_of_every_number() {
+    sweep(|| {
+        let chain = FloatChain::new(&[None], Activation::Silu, None).unwrap().unwrap();
+        let (mut x, mut y) = (vec![0.0; PIECE], vec![0.0; PIECE]);
+        let (mut expected, mut found) = (vec![0; PIECE], vec![0; PIECE]);
+        let bits = |y: &f32| if y.is_nan() { f32::NAN.to_bits() } else { y.to_bits() };
+        move |first| {
+            (first..)
+                .zip(&mut x)
+                .for_each(|(bits, x)| *x = f32::from_bits(bits as u32));
+            unary(&Context::detect(), Unary::Silu, &x, &mut y).unwrap();
+            y.iter().zip(&mut expected).for_each(|(y, to)| *to = bits(y));
+            everywhere(first, &expected, &mut found, |cx, found| {
+                let mut reals = vec![0.0; PIECE];
+                let results = ChainResults {
+                    reals: Some(&mut reals),
+                    codes: None,
+                };
+                chain.run(cx, [1, 1, PIECE], &[ChainSlice::Reals(&x)], results).unwrap();
+                reals.iter().zip(found).for_each(|(y, to)| *to = bits(y));
             });
         }
     });

@@ -7,7 +7,7 @@ use crate::support;
 
 use strait_kernels::{
     Context, Isa, KernelError,
-    mixed::{CodeSlice, Dequantize, QLinearAdd, Quantize},
+    mixed::{CodeSlice, Dequantize, QLinearAdd, Quantize, QuantizeScaled},
 };
 use strait_requantize::{
     IntType, Per, Rounding,
@@ -385,4 +385,43 @@ fn what_does_not_fit_together_is_refused() {
         })
         .is_err()
     );
+}
+
+/// Products with a factor for each channel, quantized in the same step.
+#[test]
+fn scaled_channels_are_quantized_as_defined() {
+    let mut numbers = Numbers::new(77);
+    for (i, [batch, channels, positions]) in [[2, 5, 9], [1, 80, 7], [2, 16, 130], [1, 3, 300]]
+        .into_iter()
+        .enumerate()
+    {
+        let count = batch * channels * positions;
+        let mut x = numbers.floats(count);
+        (x[0], x[1], x[2]) = (f32::NAN, f32::INFINITY, f32::NEG_INFINITY);
+        let factors = numbers.floats(batch * channels);
+        let out = [IntType::I8, IntType::U8, IntType::I16][i % 3];
+        let place = [ZeroPoint::After, ZeroPoint::InsideRounding][i % 2];
+        let scaling = [Scaling::Times(31.5), Scaling::DividedBy(0.03)][i / 2 % 2];
+        let quantization = Quantization::new(scaling, (3, place), Rounding::HalfEven, out);
+        let kernel = QuantizeScaled::new(quantization).unwrap();
+        for last in [false, true] {
+            let factor = |at: usize| {
+                let channel = if last { at % channels } else { at / positions % channels };
+                factors[at / positions / channels * channels + channel]
+            };
+            let width = usize::from(out.bits() / 8);
+            let wanted = x
+                .iter()
+                .enumerate()
+                .flat_map(|(at, &x)| quantization.eval(x * factor(at)).to_le_bytes()[..width].to_vec());
+            let wanted: Vec<u8> = wanted.collect();
+            for isa in Isa::available() {
+                let mut found = vec![0; wanted.len()];
+                let (cx, extents) = (Context::with_isa(isa), [batch, channels, positions]);
+                kernel.run(&cx, extents, last, [&x, &factors], &mut found).unwrap();
+                assert!(found == wanted, "{i} {last} {isa:?}");
+                assert!(kernel.run(&cx, extents, last, [&x, &factors[1..]], &mut found).is_err());
+            }
+        }
+    }
 }

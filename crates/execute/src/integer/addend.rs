@@ -45,6 +45,7 @@ pub(crate) fn prepare(addend: &Addend, site: &NodeSlots<'_>) -> Prepared {
         inputs: site.inputs.iter().take(Addend::OPERAND).cloned().collect(),
         outputs: smallvec![sums],
         fused: None,
+        chain: None,
         options: site.options,
         last: false,
     };

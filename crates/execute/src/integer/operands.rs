@@ -13,6 +13,10 @@ pub(crate) type Prepared = Result<Option<Box<dyn Step>>, StepError>;
 impl NodeSlots<'_> {
     /// Returns the loops that requantize the accumulators of this node.
     pub(crate) fn loops(&self) -> Result<Box<dyn Loops>, StepError> {
+        if let Some(chain) = &self.chain {
+            let loops = chain.clone().loops();
+            return loops.ok_or_else(|| StepError::Ours("a chain that does not read accumulators".into()));
+        }
         match &self.fused {
             Some(fused) => self.options.loops.loops_for(&fused.requant, fused.clamp),
             None => Ok(accumulators()),

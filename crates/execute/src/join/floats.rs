@@ -1,6 +1,7 @@
 //! Joins `dequantize → add → activation → quantize`, or a part of it: float steps between codes that work on each element.
 //! The values between them are not stored, except the one that is quantized, if others read it.
 
+use super::producer;
 use super::scope::{FoundJoin, Join, Joins, Scope};
 use crate::error::ExecuteError;
 use crate::integer::operands::carried;
@@ -16,17 +17,33 @@ use strait_requantize::IntType;
 use strait_requantize::quantize::Quantization;
 
 /// The chain that makes a value.
-struct Found {
+pub(super) struct Found {
     /// The nodes, in order.
-    nodes: Vec<NodeId>,
-    operands: SmallVec<[Operand; 2]>,
+    pub(super) nodes: Vec<NodeId>,
+    pub(super) operands: SmallVec<[Operand; 2]>,
     activation: Activation,
 }
 
+impl Found {
+    /// The kernel of the chain. `None` if there is none.
+    fn kernel(&self, quantization: Option<Quantization>) -> Result<Option<FloatChain>, KernelError> {
+        let operands: SmallVec<[_; 2]> = self
+            .operands
+            .iter()
+            .map(|of| {
+                of.codes
+                    .as_ref()
+                    .map(|(element, grids)| (*element, grids.per(Grid::dequantization)))
+            })
+            .collect();
+        FloatChain::new(&operands, self.activation, quantization)
+    }
+}
+
 /// A value that a chain reads, with the type and the grids of its codes. `None` if its elements are real numbers.
-struct Operand {
-    value: ValueId,
-    codes: Option<(IntType, Grids)>,
+pub(super) struct Operand {
+    pub(super) value: ValueId,
+    pub(super) codes: Option<(IntType, Grids)>,
 }
 
 /// The step of a chain. The first result has the codes, if there are any; the real numbers follow.
@@ -51,6 +68,13 @@ pub(super) fn look_for_codes(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> Fo
     // Other nodes that read the real numbers must run after this join, which computes them.
     let mut others = scope.graph.uses(value).filter(|of| of.node != id).peekable();
     let shared = scope.graph.is_output(value) || others.peek().is_some();
+    // A convolution writes either codes or real numbers.
+    if shared
+        && let Some(kernel) = found.kernel(None).map_err(|error| scope.error(id, error.into()))?
+        && let Some(join) = producer::join(scope, joins, &found, &kernel, &smallvec![value])?
+    {
+        return Ok(Some(join));
+    }
     if others.any(|of| scope.position(of.node) < scope.position(id)) {
         return Ok(None);
     }
@@ -64,7 +88,7 @@ pub(super) fn look_for_codes(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> Fo
     found.nodes.push(id);
     let mut outputs = smallvec![codes];
     outputs.extend(shared.then_some(value));
-    join(scope, id, found, Some(grids.at(0).quantization(op, to)), outputs)
+    join(scope, joins, id, found, Some(grids.at(0).quantization(op, to)), outputs)
 }
 
 /// Joins dequantizations with the sum or the activation after them, if its results are not quantized at once.
@@ -74,7 +98,7 @@ pub(super) fn look_for_reals(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> Fo
         .follower(joins, id)
         .is_some_and(|(_, node)| activation(&node.op).is_some());
     match behind(scope, joins, value)? {
-        Some(found) if !follows && found.nodes.len() > 1 => join(scope, id, found, None, smallvec![value]),
+        Some(found) if !follows => join(scope, joins, id, found, None, smallvec![value]),
         _ => Ok(None),
     }
 }
@@ -154,6 +178,7 @@ fn behind(scope: &Scope<'_>, joins: &Joins, value: ValueId) -> Result<Option<Fou
 /// Makes the join. `None` if there is no kernel for it.
 fn join(
     scope: &Scope<'_>,
+    joins: &Joins,
     id: NodeId,
     found: Found,
     quantization: Option<Quantization>,
@@ -165,21 +190,17 @@ fn join(
     let (dims, grids) = (scope.slot(output)?.dims, || {
         found.operands.iter().filter_map(|of| of.codes.as_ref())
     });
-    let prepare = || -> Result<Option<FloatChain>, KernelError> {
-        let operands: SmallVec<[_; 2]> = found
-            .operands
-            .iter()
-            .map(|of| {
-                of.codes
-                    .as_ref()
-                    .map(|(element, grids)| (*element, grids.per(Grid::dequantization)))
-            })
-            .collect();
-        FloatChain::new(&operands, found.activation, quantization)
-    };
-    let Some(kernel) = prepare().map_err(|error| scope.error(id, error.into()))? else {
+    let kernel = found.kernel(quantization);
+    let Some(kernel) = kernel.map_err(|error| scope.error(id, error.into()))? else {
         return Ok(None);
     };
+    if let Some(join) = producer::join(scope, joins, &found, &kernel, &outputs)? {
+        return Ok(Some(join));
+    }
+    // A single step runs by itself.
+    if found.nodes.len() < 2 {
+        return Ok(None);
+    }
     let count = dims.iter().product();
     // Operands with a grid per channel must agree about what the channels are.
     let of_channels = |extents: &dyn Fn(&Grids) -> Option<[usize; 3]>| {

@@ -4,7 +4,9 @@
 //!   8 bits, and otherwise code by code;
 //! - [`chain`]: consecutive functions of 8-bit codes, which are computed with one table;
 //! - [`coded`]: a float matrix product and the dequantize that makes its weights from constant codes of 4 bits.
-//! - [`floats`]: float steps between codes that work on each element, in registers.
+//! - [`scaled`]: a product of each channel with a number, and the quantize after it;
+//! - [`floats`]: float steps between codes that work on each element, in registers, and if possible in those in which
+//!   a convolution or matrix product computed them ([`producer`]).
 //!
 //! A node is joined only if nothing else uses its result. Only `floats` stores a value that is used inside of the join and
 //! outside of it.
@@ -14,6 +16,8 @@ mod chain;
 mod coded;
 mod epilogue;
 mod floats;
+mod producer;
+mod scaled;
 mod scope;
 mod sum;
 mod table;
@@ -53,6 +57,7 @@ impl Joins {
             epilogue::look,
             chain::look,
             coded::look,
+            scaled::look,
             floats::look_for_codes,
             floats::look_for_reals,
         ];

@@ -53,7 +53,7 @@ mod affine_sum;
 )]
 pub(crate) mod batch;
 pub(crate) mod bytes;
-mod channels_last;
+pub(crate) mod channels_last;
 mod conv;
 mod conv_weights;
 mod depthwise;

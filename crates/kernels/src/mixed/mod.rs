@@ -24,7 +24,7 @@ mod dequantize;
 mod qlinear_add;
 mod quantize;
 
-pub use chain::{Activation, ChainResults, ChainSlice, FloatChain};
+pub use chain::{Activation, ChainResults, ChainSlice, FloatChain, QuantizeScaled};
 pub use dequantize::{CodeSlice, Dequantize};
 pub use qlinear_add::QLinearAdd;
 pub use quantize::Quantize;

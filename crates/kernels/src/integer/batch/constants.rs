@@ -89,7 +89,7 @@ impl<const C: usize> Constants<C> {
     /// # Safety
     /// The machine must have the instruction set of the vectors `V`.
     #[inline(always)]
-    pub(super) unsafe fn at<V: I32s>(&self, channel: usize) -> [V; C] {
+    pub(crate) unsafe fn at<V: I32s>(&self, channel: usize) -> [V; C] {
         // SAFETY: the caller upholds this function's safety contract.
         unsafe { self.from(self.channels.map_or(0, |_| channel)).next() }
     }

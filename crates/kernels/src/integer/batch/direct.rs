@@ -17,16 +17,16 @@ use strait_requantize::IntType;
 use {
     super::{Elements, constants::WIDEST},
     crate::integer::channels_last::{End, depthwise_sums},
-    crate::simd::{Avx512, I32s},
+    crate::simd::I32s,
     std::arch::x86_64::*,
 };
 
 /// A kernel that requantizes sums in registers, with the bounds of the results. The results are codes of 8 bits.
 #[derive(Clone, Copy)]
 pub struct Codes<'a> {
-    pub(super) kernel: &'a dyn Direct,
-    pub(super) out: IntType,
-    pub(super) bounds: [i32; 2],
+    pub(crate) kernel: &'a dyn Direct,
+    pub(crate) out: IntType,
+    pub(crate) bounds: [i32; 2],
 }
 
 impl Codes<'_> {
@@ -152,7 +152,7 @@ impl<K: Kernel<C>, const C: usize> InTile<K, C> {
         // SAFETY: the caller guarantees the instruction set and that the tile is legal, and that nothing else borrows the
         // results. Stores stay inside of the bytes of each row.
         unsafe {
-            let sums = tile.sums::<Avx512, HEIGHT, WIDTH>();
+            let sums = tile.vectors::<HEIGHT, WIDTH>();
             let mut of = [[_mm512_setzero_si512(); C]; WIDTH];
             for p in 0..WIDTH {
                 of[p] = self.constants.at(place.first_channel + WIDEST * p);
@@ -164,7 +164,7 @@ impl<K: Kernel<C>, const C: usize> InTile<K, C> {
                     $(if $r < HEIGHT {
                         let mut four = [_mm512_setzero_si512(); 4];
                         for p in 0..WIDTH {
-                            four[p] = self.kernel.lanes(&of[p], sums[$r][p].0);
+                            four[p] = self.kernel.lanes(&of[p], sums[$r][p]);
                         }
                         let to = place.bytes(1, $r, 0, place.columns);
                         let results = __m512i::$pack(four).$clamp(low, high);
@@ -172,7 +172,28 @@ impl<K: Kernel<C>, const C: usize> InTile<K, C> {
                     })*
                 }};
             }
+            // Four rows of one panel fill a vector of bytes.
+            macro_rules! store_four {
+                ($pack:ident, $clamp:ident, $($a:literal $b:literal $c:literal $d:literal,)*) => {{
+                    $(if $a < HEIGHT {
+                        let mut four = [_mm512_setzero_si512(); 4];
+                        four[0] = self.kernel.lanes(&of[0], sums[$a][0]);
+                        if $b < HEIGHT {
+                            four[1] = self.kernel.lanes(&of[0], sums[$b][0]);
+                        }
+                        if $c < HEIGHT {
+                            four[2] = self.kernel.lanes(&of[0], sums[$c][0]);
+                        }
+                        if $d < HEIGHT {
+                            four[3] = self.kernel.lanes(&of[0], sums[$d][0]);
+                        }
+                        store_rows(__m512i::$pack(four).$clamp(low, high), place, $a, 4.min(HEIGHT - $a));
+                    })*
+                }};
+            }
             match codes.out {
+                IntType::I8 | IntType::I4 if WIDTH == 1 => store_four!(to_i8, clamp_i8, 0 1 2 3, 4 5 6 7,),
+                _ if WIDTH == 1 => store_four!(to_u8, clamp_u8, 0 1 2 3, 4 5 6 7,),
                 IntType::I8 | IntType::I4 => store!(to_i8, clamp_i8, 0 1 2 3 4 5 6 7),
                 _ => store!(to_u8, clamp_u8, 0 1 2 3 4 5 6 7),
             }
@@ -204,6 +225,33 @@ impl<K: Kernel<C>, const C: usize> InTile<K, C> {
             }
             depthwise_sums(piece, scratch, &mut end);
         }
+    }
+}
+
+/// Stores up to four rows of at most sixteen bytes from `row` on: a quarter of the vector each.
+///
+/// # Safety
+/// The machine must have AVX-512, and nothing else may borrow the results.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn store_rows(four: __m512i, place: &OutputTile<'_>, row: usize, rows: usize) {
+    // SAFETY: only bytes of the rows are stored. The caller upholds the rest of this function's safety contract.
+    unsafe {
+        if place.columns == WIDEST && place.row_stride == WIDEST {
+            let to = place.bytes(1, row, 0, rows * WIDEST);
+            four.store_first(to.as_mut_ptr(), to.len());
+            return;
+        }
+        macro_rules! quarters {
+            ($($i:literal)*) => {
+                $(if $i < rows {
+                    let to = place.bytes(1, row + $i, 0, place.columns.min(WIDEST));
+                    let mask = (1_u32 << to.len()) - 1;
+                    _mm_mask_storeu_epi8(to.as_mut_ptr().cast(), mask as u16, _mm512_extracti32x4_epi32::<$i>(four));
+                })*
+            };
+        }
+        quarters!(0 1 2 3);
     }
 }
 

@@ -11,6 +11,7 @@ use crate::integer::{
 use crate::isa::Isa;
 use crate::parallel::{Shared, threads, try_for_each};
 use crate::simd::{Job, Simd};
+use std::cell::Cell;
 
 /// The largest number of strips of a task. A strip is one row of the output or two.
 const STRIPS: usize = 8;
@@ -35,10 +36,7 @@ pub(super) fn run(
     let tasks = strips.div_ceil(strips_each);
     try_for_each(batch * tasks, steps, &|task| {
         let (b, first) = (task / tasks, task % tasks * strips_each);
-        let mut room = Room {
-            scratch: Vec::new(),
-            sums: None,
-        };
+        let mut room = ROOM.take().unwrap_or_default();
         for strip in first..strips.min(first + strips_each) {
             let y = strip * packed.rows;
             for channel in (0..channels).step_by(CHANNELS) {
@@ -76,11 +74,18 @@ pub(super) fn run(
                 }
             }
         }
+        ROOM.set(Some(room));
         Ok(())
     })
 }
 
+thread_local! {
+    /// The room of the last task of this thread. Small models would need much of their time to allocate it for each layer.
+    static ROOM: Cell<Option<Box<Room>>> = const { Cell::new(None) };
+}
+
 /// What a task needs for each of its pieces.
+#[derive(Default)]
 struct Room {
     scratch: Vec<Line>,
     /// The sums of a piece. There are none as long as sums are requantized in registers.

@@ -57,9 +57,7 @@ pub struct ChannelsLast {
 
 #[derive(Clone, Debug)]
 enum Packed {
-    /// `[panels][taps][stride / 4]` lines. Byte `4·l + j` of a line is the weight of output channel `l` of the panel and
-    /// input channel `j` of the group of four.
-    Dense(Vec<Line>),
+    Dense(dense::Packed),
     Depthwise(piece::Packed),
 }
 
@@ -98,32 +96,16 @@ impl ChannelsLast {
         if planes.words || !planes.narrow {
             return Ok(None);
         }
-        let stride = if depthwise {
-            channels
-        } else {
-            channels.next_multiple_of(4)
-        };
+        let stride = if depthwise { channels } else { dense::stride(&conv) };
         let [kernel_height, kernel_width] = conv.window.kernel;
         let taps = kernel_height * kernel_width;
         let packed = match depthwise {
             true => Packed::Depthwise(piece::Packed::new(&conv, |channel, tap| {
                 weights.get(channel * taps + tap) as i8
             })),
-            false => {
-                let groups = stride / 4;
-                let mut lines = vec![Line([0; 64]); outputs.div_ceil(PANEL) * taps * groups];
-                for o in 0..outputs {
-                    let panel = &mut lines[o / PANEL * taps * groups..][..taps * groups];
-                    for channel in 0..channels {
-                        let byte = o % PANEL * 4 + channel % 4;
-                        for tap in 0..taps {
-                            let weight = weights.get(o * k + channel * taps + tap);
-                            panel[tap * groups + channel / 4].0[byte] = planes.byte(weight);
-                        }
-                    }
-                }
-                Packed::Dense(lines)
-            }
+            false => Packed::Dense(dense::Packed::new(&conv, stride, |o, channel, tap| {
+                planes.byte(weights.get(o * k + channel * taps + tap))
+            })),
         };
         // The accumulators fit in 32 bits, so it does not matter that the conversion wraps.
         let mut starts: Vec<i32> = (0..outputs).map(|o| start(o) as i32).collect();
@@ -145,7 +127,13 @@ impl ChannelsLast {
     /// `channels` is the number of input channels of a group. The extents have to be those of a tensor in memory.
     pub fn packed_bytes(out_channels: usize, channels: usize, taps: usize) -> usize {
         let line = size_of::<Line>();
-        let dense = out_channels.div_ceil(PANEL) * channels.div_ceil(4) * taps * line;
+        // A single panel is packed a second time, in whole groups of eight.
+        let again = if out_channels <= PANEL {
+            channels.div_ceil(4) + 1
+        } else {
+            0
+        };
+        let dense = (out_channels.div_ceil(PANEL) * channels.div_ceil(4) + again) * taps * line;
         // The rows of a depthwise kernel are padded to groups of four.
         let depthwise = (out_channels.div_ceil(piece::CHANNELS) * 4 * piece::ROWS * line + out_channels) * taps;
         let (packed, pad) = match channels {
@@ -199,7 +187,7 @@ impl dyn Loops + '_ {
         }
         let out = &Shared::new(out);
         match &weights.packed {
-            Packed::Dense(lines) => dense::run(self, cx, weights, lines, batch, input, out),
+            Packed::Dense(packed) => dense::run(self, cx, weights, packed, batch, input, out),
             Packed::Depthwise(packed) => depthwise::run(self, cx, weights, packed, batch, input, out),
         }
     }

@@ -42,34 +42,49 @@ impl Activation {
     /// The machine must have the instruction set of the vectors `V`.
     #[inline(always)]
     pub(super) unsafe fn of<V: I32s>(self, mut x: [V; 4]) -> [V; 4] {
-        // SAFETY: the caller upholds the safety contract of this method. Stores and loads stay inside of the array.
+        for x in &mut x {
+            // SAFETY: the caller upholds the safety contract of this method.
+            *x = unsafe { self.one(*x) };
+        }
+        x
+    }
+
+    /// The function of one vector.
+    ///
+    /// # Safety
+    /// The machine must have the instruction set of the vectors `V`.
+    #[inline(always)]
+    pub(super) unsafe fn one<V: I32s>(self, x: V) -> V {
+        // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
             match self {
-                Activation::Identity => {}
-                Activation::Relu => {
-                    for x in &mut x {
-                        *x = V::splat(0).max_f32(*x);
-                    }
-                }
+                Activation::Identity => x,
+                Activation::Relu => V::splat(0).max_f32(x),
                 Activation::Clip(ends) => {
                     let (min, max) = (V::splat(ends[0].to_bits() as i32), V::splat(ends[1].to_bits() as i32));
-                    for x in &mut x {
-                        *x = max.min_f32(min.max_f32(*x));
-                    }
+                    max.min_f32(min.max_f32(x))
                 }
-                Activation::Silu => {
-                    let mut numbers = [0.0_f32; BLOCK];
-                    for (i, x) in x.iter().enumerate() {
-                        x.store(numbers.as_mut_ptr().add(i * V::LANES).cast());
-                    }
-                    numbers[..4 * V::LANES].iter_mut().for_each(|x| *x = silu32(*x));
-                    for (i, y) in x.iter_mut().enumerate() {
-                        *y = V::load(numbers.as_ptr().add(i * V::LANES).cast());
-                    }
-                }
+                Activation::Silu => silu(x),
             }
-            x
         }
+    }
+}
+
+/// The function [`Unary::Silu`](crate::float::Unary::Silu) of one vector.
+///
+/// # Safety
+/// The machine must have the instruction set of the vectors `V`.
+#[inline(always)]
+unsafe fn silu<V: I32s>(x: V) -> V {
+    // SAFETY: the caller upholds the safety contract of this function. Stores and loads stay inside of the array.
+    unsafe {
+        if let Some(y) = x.silu_f32() {
+            return y;
+        }
+        let mut numbers = [0.0_f32; BLOCK / 4];
+        x.store(numbers.as_mut_ptr().cast());
+        numbers[..V::LANES].iter_mut().for_each(|x| *x = silu32(*x));
+        V::load(numbers.as_ptr().cast())
     }
 }
 
@@ -77,7 +92,7 @@ impl Activation {
 const LOG2_E: f32 = std::f32::consts::LOG2_E;
 const LN_2: [f32; 2] = [0.693_359_4, -2.121_944_4e-4];
 /// When 1.5·2^23 is added to an f32 of up to 2^22, the sum is rounded to an integer.
-const MAGIC: f32 = (3 << 22) as f32;
+pub(super) const MAGIC: f32 = (3 << 22) as f32;
 /// e^r for |r| ≤ ½ ln 2, with a relative error of at most 2^−25, as a polynomial in −r.
 const POWERS: [f32; 7] = [
     0.001_383_679_3,

@@ -2,8 +2,14 @@
 //! quantized. All of it happens in registers. Each step rounds to f32 as it does by itself, so results have the same bits.
 
 mod activation;
+#[cfg(target_arch = "x86_64")]
+mod direct;
+#[cfg(target_arch = "x86_64")]
+mod ends;
+mod loops;
 mod narrowing;
 mod operand;
+mod scaled;
 
 use crate::context::{Context, VectorJob};
 use crate::error::{KernelError, expect_len, product};
@@ -20,6 +26,7 @@ use activation::{BLOCK, silu_codes};
 use narrowing::{Narrow, Narrowing};
 pub use operand::ChainSlice;
 use operand::{Grids, Row};
+pub use scaled::QuantizeScaled;
 use strait_requantize::{IntType, Per, quantize::Dequantization, quantize::Quantization};
 
 /// A chain of steps `quantize(activation(dequantize(a) + dequantize(b)))`. The second operand, the dequantizations and the
@@ -121,14 +128,15 @@ impl FloatChain {
         let mut none = [];
         let (codes, narrowing) = codes.unzip();
         let codes = Shared::new(codes.unwrap_or(&mut none));
-        let reals = reals.map(Shared::new);
+        let reals = reals.map(|reals| Shared::new(bytes_of(reals)));
         array.for_each_tile(LONG_PIECE, &codes, |start, place| {
             cx.run_on_vectors(ChainJob {
                 chain: self,
                 operands,
                 narrowing,
-                reals: reals.as_ref(),
-                start,
+                reals: reals.as_ref().map(|out| OutputTile { out, ..*place }),
+                first: start,
+                stride: place.columns,
                 place,
             });
             Ok(())
@@ -146,11 +154,7 @@ impl FloatChain {
         let count = operands.first().map_or(0, |operand| operand.len());
         for at in 0..count {
             let channel = at / inner % channels;
-            let mut each = operands.iter().zip(&self.operands);
-            let real = |(operand, grids): (&ChainSlice<'_>, &Option<Grids>)| operand.real(at, channel, grids.as_ref());
-            let first = each.next().map_or(0.0, real);
-            let sum = each.next().map_or(first, |operand| first + real(operand));
-            let result = self.activation.eval(sum);
+            let result = self.element(operands, at, channel);
             if let Some(reals) = &mut reals {
                 reals[at] = result;
             }
@@ -162,14 +166,35 @@ impl FloatChain {
     }
 }
 
+impl FloatChain {
+    /// The real number of one element, before it is quantized.
+    fn element(&self, operands: &[ChainSlice<'_>], at: usize, channel: usize) -> f32 {
+        let mut each = operands.iter().zip(&self.operands);
+        let real = |(operand, grids): (&ChainSlice<'_>, &Option<Grids>)| operand.real(at, channel, grids.as_ref());
+        let first = each.next().map_or(0.0, real);
+        let sum = each.next().map_or(first, |operand| first + real(operand));
+        self.activation.eval(sum)
+    }
+}
+
+/// The bytes of real numbers.
+fn bytes_of(reals: &mut [f32]) -> &mut [u8] {
+    let bytes = size_of_val(reals);
+    // SAFETY: these are the bytes of the slice, and any bytes are numbers.
+    unsafe { std::slice::from_raw_parts_mut(reals.as_mut_ptr().cast(), bytes) }
+}
+
 /// A job that computes a tile.
 struct ChainJob<'a> {
     chain: &'a FloatChain,
     operands: &'a [ChainSlice<'a>],
     narrowing: Option<&'a Narrowing>,
-    reals: Option<&'a Shared<'a, f32>>,
-    /// The first element of the tile.
-    start: usize,
+    /// Where the real numbers are written, if they are needed.
+    reals: Option<OutputTile<'a>>,
+    /// The first element of the tile in the operands, and the distance of its rows there.
+    first: usize,
+    stride: usize,
+    /// Where the codes are written, if there is a narrowing.
     place: &'a OutputTile<'a>,
 }
 
@@ -179,6 +204,7 @@ impl VectorJob for ChainJob<'_> {
         let OutputTile {
             rows,
             columns,
+            row_stride,
             first_channel,
             axis,
             ..
@@ -189,42 +215,46 @@ impl VectorJob for ChainJob<'_> {
             let vectors = &grids.vectors;
             vectors.channels().is_none() || across && vectors.repeat() && vectors.channels() == Some(columns)
         });
-        let (rows, columns) = if alike { (1, rows * columns) } else { (rows, columns) };
+        let whole = self.stride == columns && row_stride == columns;
+        let (rows, columns) = if alike && whole {
+            (1, rows * columns)
+        } else {
+            (rows, columns)
+        };
         for row in 0..rows {
             let channel = first_channel + if across { 0 } else { row };
             // SAFETY: the caller guarantees the instruction set.
-            unsafe { self.row::<V>(row * columns, columns, channel, across) };
+            unsafe { self.row::<V>(row, columns, channel, across) };
         }
     }
 }
 
 impl ChainJob<'_> {
-    /// Computes `count` elements from the element `from` of the tile on.
+    /// Computes the first `count` elements of a row of the tile.
     ///
     /// # Safety
     /// The machine must have the instruction set of the vectors `V`.
     #[inline(always)]
-    unsafe fn row<V: I32s>(&self, from: usize, count: usize, channel: usize, across: bool) {
+    unsafe fn row<V: I32s>(&self, row: usize, count: usize, channel: usize, across: bool) {
         let block = 4 * V::LANES;
         let parts = self.operands.iter().zip(&self.chain.operands);
         // SAFETY: whole blocks are loaded and stored only where there are that many elements. Tiles of different tasks do not
         // overlap, and the borrows end with this row. The caller guarantees the instruction set.
         unsafe {
             let mut parts = parts.map(|(operand, grids)| {
-                let part = operand.part(self.start + from, count);
+                let part = operand.part(self.first + row * self.stride, count);
                 Row::<V>::new(part, grids.as_ref(), channel, across)
             });
             let Some(mut first) = parts.next() else { return };
             let mut second = parts.next();
-            let mut reals = self.reals.map(|reals| reals.slice(self.start + from, count));
+            let mut reals = self.reals.map(|place| place.bytes(size_of::<f32>(), row, 0, count));
             let mut codes = self.narrowing.map(|narrowing| {
                 let (out, elements) = (narrowing.quantization.out, narrowing.elements());
-                let width = elements.bytes();
                 CodeRow {
                     elements,
                     narrow: narrowing.vectors::<V>(),
                     bounds: elements.bounds::<V>([out.min(), out.max()]),
-                    bytes: self.place.out.slice((self.start + from) * width, count * width),
+                    bytes: self.place.bytes(elements.bytes(), row, 0, count),
                 }
             });
             // Approximations serve if only codes are stored.
@@ -244,7 +274,7 @@ impl ChainJob<'_> {
                     codes => {
                         let y = self.chain.activation.of(x);
                         if let Some(reals) = &mut reals {
-                            store_reals(y, &mut reals[at..][..left]);
+                            store_reals(y, &mut reals[4 * at..][..4 * left]);
                         }
                         match codes {
                             Some(codes) => codes.narrow.codes(y),
@@ -295,25 +325,22 @@ impl<V: I32s> CodeRow<'_, V> {
     }
 }
 
-/// Stores the first of four vectors of real numbers, as many as there are elements.
+/// Stores the bytes of the first of four vectors of real numbers, as many as there are elements.
 ///
 /// # Safety
 /// The machine must have the instruction set of the vectors `V`.
 #[inline(always)]
-unsafe fn store_reals<V: I32s>(y: [V; 4], to: &mut [f32]) {
-    // SAFETY: a whole block is stored where the slice has it, and otherwise in an array that has room for it. The caller
-    // guarantees the instruction set.
+unsafe fn store_reals<V: I32s>(y: [V; 4], to: &mut [u8]) {
+    let vector = 4 * V::LANES;
+    // SAFETY: only bytes that exist are stored. The caller guarantees the instruction set.
     unsafe {
-        let store = |start: *mut f32| {
-            for (i, y) in y.iter().enumerate() {
-                y.store(start.add(i * V::LANES).cast());
+        for (i, y) in y.iter().enumerate() {
+            let left = to.len().saturating_sub(i * vector).min(vector);
+            let start = to.as_mut_ptr().wrapping_add(i * vector);
+            match left == vector {
+                true => y.store(start),
+                false => y.store_first(start, left),
             }
-        };
-        if to.len() == 4 * V::LANES {
-            return store(to.as_mut_ptr());
         }
-        let mut all = [0.0; BLOCK];
-        store(all.as_mut_ptr());
-        to.copy_from_slice(&all[..to.len()]);
     }
 }

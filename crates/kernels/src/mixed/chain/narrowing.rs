@@ -45,6 +45,15 @@ impl Narrowing {
         out.bits() <= 8 && !self.divided && self.scale <= LARGEST && inside.abs() <= 128.0 && after.abs() <= 128
     }
 
+    /// The factor by which real numbers are multiplied; `None` if they are divided.
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        allow(dead_code, reason = "only kernels for x86-64 read it")
+    )]
+    pub(super) fn factor(&self) -> Option<f32> {
+        (!self.divided).then_some(self.scale)
+    }
+
     pub(super) fn elements(&self) -> Elements {
         Elements::Codes(self.quantization.out)
     }

@@ -50,6 +50,17 @@ impl Grids {
     }
 }
 
+#[cfg(target_arch = "x86_64")]
+impl Grids {
+    /// The dequantizations of all channels.
+    pub(super) fn per(&self) -> Per<Dequantization> {
+        match &self.channels {
+            PerChannel::Tensor(one) => Per::Tensor(*one),
+            PerChannel::Channels(all) => all.iter().copied().collect(),
+        }
+    }
+}
+
 impl<'a> ChainSlice<'a> {
     /// The number of elements.
     pub(super) fn len(self) -> usize {

@@ -2,6 +2,7 @@
 
 use super::I32s;
 use crate::simd::intrinsics::{floats, intrinsics};
+use crate::simd::silu::silu;
 use std::arch::x86_64::*;
 
 /// Mask of the even lanes in a vector of 32-bit lanes.
@@ -166,6 +167,18 @@ impl I32s for __m512i {
             let below = _mm512_cmp_ps_mask::<_CMP_LE_OQ>(x, down);
             let more = _mm512_mask_add_epi32(self, above, self, one);
             _mm512_mask_sub_epi32(more, below, more, one)
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn silu_f32(self) -> Option<Self> {
+        // SAFETY: the caller upholds the safety contract of this method.
+        unsafe {
+            let (y, uncertain) = silu(_mm512_castsi512_ps(self));
+            match uncertain {
+                0 => Some(_mm512_castps_si512(y)),
+                _ => None,
+            }
         }
     }
 

@@ -14,6 +14,8 @@ use crate::integer::{
 use crate::isa::Isa;
 use crate::parallel::{Shared, threads, try_for_each};
 use crate::simd::{Dots, Job, Simd};
+use crate::window::Conv;
+use std::cell::Cell;
 use std::ops::Range;
 pub(crate) use tile::Tile;
 
@@ -31,6 +33,68 @@ const FEW: usize = 32;
 /// Number of columns of the buffer of sums.
 const COLUMNS: usize = PANELS * PANEL;
 
+/// The packed weights.
+#[derive(Clone, Debug)]
+pub(super) struct Packed {
+    /// `[panels][taps][stride / 4]` lines. Byte `4·l + j` of a line is the weight of output channel `l` of the panel and
+    /// input channel `j` of the group of four.
+    lines: Vec<Line>,
+    /// The same for groups of eight bytes, if there is only one panel: two lines for each group. Byte `8·l + j` of the first
+    /// is that of output channel `l`, and of the second that of output channel `l + 8`. The last group of what is read at once
+    /// has zeros, if these are not whole groups of eight.
+    octets: Vec<Line>,
+}
+
+impl Packed {
+    /// Packs the weights `weight(output, channel, tap)`. `stride` is the number of bytes of a position.
+    pub(super) fn new(conv: &Conv, stride: usize, weight: impl Fn(usize, usize, usize) -> u8) -> Packed {
+        let (outputs, channels) = (conv.out_channels, conv.input.channels);
+        let [height, width] = conv.window.kernel;
+        let taps = height * width;
+        let each = taps * stride / 4;
+        let mut lines = vec![Line([0; 64]); outputs.div_ceil(PANEL) * each];
+        for o in 0..outputs {
+            let panel = &mut lines[o / PANEL * each..][..each];
+            for channel in 0..channels {
+                for tap in 0..taps {
+                    let at = tap * stride + channel;
+                    panel[at / 4].0[o % PANEL * 4 + at % 4] = weight(o, channel, tap);
+                }
+            }
+        }
+        let mut octets = Vec::new();
+        if outputs <= PANEL {
+            let groups = if by_row(conv, stride) {
+                width * stride / 4
+            } else {
+                stride / 4
+            };
+            for pair in lines.chunks_exact(groups).flat_map(|lines| lines.chunks(2)) {
+                let mut both = [Line([0; 64]); 2];
+                for (which, line) in pair.iter().enumerate() {
+                    for (l, four) in line.0.as_chunks::<4>().0.iter().enumerate() {
+                        both[l / 8].0[l % 8 * 8 + 4 * which..][..4].copy_from_slice(four);
+                    }
+                }
+                octets.extend(both);
+            }
+        }
+        Packed { lines, octets }
+    }
+}
+
+/// True if a whole row of the kernel is read at once, because its taps are neighbours in memory.
+fn by_row(conv: &Conv, stride: usize) -> bool {
+    conv.window.dilation[1] == 1 && conv.window.kernel[1] > 1 && stride <= FEW
+}
+
+/// The number of bytes from one position to the next. They are whole groups of four, unless the rows of the kernel are.
+pub(super) fn stride(conv: &Conv) -> usize {
+    let channels = conv.input.channels;
+    let rows = by_row(conv, channels) && (conv.window.kernel[1] * channels).is_multiple_of(4);
+    if rows { channels } else { channels.next_multiple_of(4) }
+}
+
 /// The sums of a block. They are aligned so that each vector lies in one cache line.
 #[repr(align(64))]
 struct Sums([i32; BLOCK * COLUMNS]);
@@ -39,7 +103,7 @@ pub(super) fn run(
     loops: &dyn Loops,
     cx: &Context,
     weights: &ChannelsLast,
-    lines: &[Line],
+    packed: &Packed,
     batch: usize,
     input: &[u8],
     out: &Shared<'_, u8>,
@@ -59,7 +123,7 @@ pub(super) fn run(
         cx.run(Blocks {
             loops,
             weights,
-            lines,
+            packed,
             image: &input[b * image..(b + 1) * image],
             // Blocks differ by at most one position, so that no tile is much smaller than the others.
             starts: |block| positions * block / blocks,
@@ -75,7 +139,7 @@ pub(super) fn run(
 struct Blocks<'a, 'b, F> {
     loops: &'a dyn Loops,
     weights: &'a ChannelsLast,
-    lines: &'a [Line],
+    packed: &'a Packed,
     image: &'a [u8],
     starts: F,
     blocks: Range<usize>,
@@ -90,11 +154,8 @@ impl<F: Fn(usize) -> usize> Job for Blocks<'_, '_, F> {
 
     #[inline(always)]
     fn run<S: Simd>(self) -> Result<(), KernelError> {
-        let mut room = Room {
-            table: Vec::new(),
-            copies: Vec::new(),
-            sums: None,
-        };
+        let mut room = ROOM.take().unwrap_or_default();
+        room.padded = false;
         let codes = self.loops.codes().filter(|_| S::ISA == Isa::Avx512);
         for block in self.blocks {
             let first = (self.starts)(block);
@@ -102,7 +163,7 @@ impl<F: Fn(usize) -> usize> Job for Blocks<'_, '_, F> {
                 loops: self.loops,
                 codes,
                 weights: self.weights,
-                lines: self.lines,
+                packed: self.packed,
                 image: self.image,
                 first,
                 rows: (self.starts)(block + 1) - first,
@@ -112,14 +173,23 @@ impl<F: Fn(usize) -> usize> Job for Blocks<'_, '_, F> {
             };
             block.compute::<S>(&mut room)?;
         }
+        ROOM.set(Some(room));
         Ok(())
     }
 }
 
+thread_local! {
+    /// The room of the last task of this thread. Small models would need much of their time to allocate it for each layer.
+    static ROOM: Cell<Option<Box<Room>>> = const { Cell::new(None) };
+}
+
 /// What a task needs for each of its blocks.
+#[derive(Default)]
 struct Room {
     table: Vec<*const u8>,
     copies: Vec<u8>,
+    /// True if the first row of `copies` has padding of the convolution that runs.
+    padded: bool,
     /// The sums of a block. There are none as long as sums are requantized in registers.
     sums: Option<Box<Sums>>,
 }
@@ -130,7 +200,7 @@ struct Block<'a, 'b> {
     /// Requantizes sums in registers, if the loops do this on the instruction set.
     codes: Option<Codes<'a>>,
     weights: &'a ChannelsLast,
-    lines: &'a [Line],
+    packed: &'a Packed,
     image: &'a [u8],
     /// The first position, and the number of positions.
     first: usize,
@@ -153,12 +223,17 @@ impl Block<'_, '_> {
             ..
         } = *self.weights;
         let [_, kernel_width] = conv.window.kernel;
-        // With few channels, a whole row of the kernel is read at once. The packed weights are the same.
-        let by_row = conv.window.dilation[1] == 1 && kernel_width > 1 && stride <= FEW;
-        let Room { table, copies, sums } = room;
+        // With few channels, a whole row of the kernel is read at once. The packed lines are the same.
+        let by_row = by_row(&conv, stride);
+        let Room {
+            table,
+            copies,
+            padded,
+            sums,
+        } = room;
         let groups = match by_row {
             true => {
-                self.rows(table, copies);
+                self.rows(table, copies, padded);
                 kernel_width * stride / 4
             }
             false => {
@@ -201,12 +276,13 @@ impl Block<'_, '_> {
                 let height = self.rows * (tile + 1) / tiles - row;
                 let tile = Tile {
                     table,
-                    lines: &self.lines[panel * taps * groups..(panel + panels) * taps * groups],
+                    lines: &self.packed.lines[panel * taps * groups..(panel + panels) * taps * groups],
                     starts: &starts[panel * PANEL..],
                     groups,
                     flip: self.weights.flip(),
                     row,
-                    ahead: self.lines.as_ptr().wrapping_add(near * taps * groups),
+                    octets: &self.packed.octets,
+                    ahead: self.packed.lines.as_ptr().wrapping_add(near * taps * groups),
                 };
                 // SAFETY: this code is compiled for `S`, and it only runs on machines that have `S`. `codes` exists only if
                 // `S` is AVX-512. The table has taps for the rows `row..row + height`, and the lines are those of `panels`

@@ -1,12 +1,16 @@
 //! The addresses of the elements that the taps of a kernel read.
+//!
+//! These functions are inlined into loops that are compiled for an instruction set, so that addresses are computed in vectors.
 
 use super::super::ChannelsLast;
 use super::{BLOCK, Block};
 
 impl Block<'_, '_> {
     /// The addresses of what each row of the kernel reads, `[kernel height][BLOCK]`. All taps of such a row are neighbours
-    /// in memory. Where some of them are in the padding, the row is copied to `copies`.
-    pub(super) fn rows(&self, table: &mut Vec<*const u8>, copies: &mut Vec<u8>) {
+    /// in memory. Where some of them are in the padding, the row is copied to `copies`, whose first
+    /// row has padding if `padded` is true.
+    #[inline(always)]
+    pub(super) fn rows(&self, table: &mut Vec<*const u8>, copies: &mut Vec<u8>, padded: &mut bool) {
         let ChannelsLast {
             conv,
             output,
@@ -18,14 +22,18 @@ impl Block<'_, '_> {
         let ([kernel_height, kernel_width], [down, step]) = (window.kernel, window.stride);
         let ([top, left, ..], row_bytes) = (window.pads, kernel_width * stride);
         // Every row of every position has room, so that the addresses stay valid. The first row has only padding.
-        copies.resize((kernel_height * BLOCK + 1) * row_bytes, 0);
+        let room = (kernel_height * BLOCK + 1) * row_bytes;
+        if copies.len() < room {
+            copies.resize(room, 0);
+        }
+        let (padding, copies) = copies[..room].split_at_mut(row_bytes);
+        if !*padded {
+            padding.chunks_exact_mut(stride).for_each(|to| to.copy_from_slice(pad));
+            *padded = true;
+        }
         let mut copies = copies.chunks_exact_mut(row_bytes);
-        let padding = copies.next().map_or(std::ptr::null(), |row| {
-            row.chunks_exact_mut(stride).for_each(|to| to.copy_from_slice(pad));
-            row.as_ptr()
-        });
         table.clear();
-        table.resize(kernel_height * BLOCK, padding);
+        table.resize(kernel_height * BLOCK, padding.as_ptr());
         let (mut y, mut x, mut row) = (self.first / output[1], self.first % output[1], 0);
         while row < self.rows {
             // The positions that are left in this row of the output, and of these the ones whose window is inside.
@@ -55,14 +63,14 @@ impl Block<'_, '_> {
                 }
                 for i in (0..low).chain(high..run) {
                     let Some(copy) = copies.next() else { continue };
-                    for (kx, to) in copy.chunks_exact_mut(stride).enumerate() {
-                        let column = ((x + i) * step + kx).wrapping_sub(left);
-                        let inside = column < width;
-                        to.copy_from_slice(if inside {
-                            &line[column * stride..][..stride]
-                        } else {
-                            pad
-                        });
+                    // The taps of the row that are in the image.
+                    let start = (x + i) * step;
+                    let skip = left.saturating_sub(start).min(kernel_width);
+                    let past = (width + left).saturating_sub(start).min(kernel_width);
+                    copy.copy_from_slice(padding);
+                    if skip < past {
+                        let elements = &line[(start + skip - left) * stride..][..(past - skip) * stride];
+                        copy[skip * stride..past * stride].copy_from_slice(elements);
                     }
                     to[i] = copy.as_ptr();
                 }
@@ -73,6 +81,7 @@ impl Block<'_, '_> {
     }
 
     /// The addresses of the elements that each tap reads: `[taps][BLOCK]`.
+    #[inline(always)]
     pub(super) fn taps(&self, table: &mut Vec<*const u8>) {
         let ChannelsLast {
             conv,

@@ -7,6 +7,8 @@
 
 use super::{BLOCK, COLUMNS, Line, PANEL, PANELS, Sums};
 use crate::simd::{Dots, Job, Simd, prefetch};
+#[cfg(target_arch = "x86_64")]
+use {crate::simd::Avx512, std::arch::x86_64::*};
 
 /// A register tile: some rows of a block, times some panels.
 #[derive(Clone, Copy)]
@@ -15,6 +17,12 @@ pub(crate) struct Tile<'a> {
     pub(super) table: &'a [*const u8],
     /// The lines of each panel, one panel after the other.
     pub(super) lines: &'a [Line],
+    /// The lines of the only panel for groups of eight bytes, if there are any.
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        allow(dead_code, reason = "only kernels for x86-64 read it")
+    )]
+    pub(super) octets: &'a [Line],
     /// The numbers that the sums of the channels start from, beginning with those of the first panel.
     pub(super) starts: &'a [i32],
     /// Number of groups of four input channels.
@@ -64,6 +72,7 @@ impl Tile<'_> {
             flip,
             row,
             mut ahead,
+            ..
         } = self;
         let depth = lines.len() / WIDTH;
         let (starts, _) = starts.as_chunks::<PANEL>();
@@ -100,6 +109,89 @@ impl Tile<'_> {
             }
         }
         sums
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Tile<'_> {
+    /// Computes the sums of `HEIGHT` rows and `WIDTH` panels on AVX-512.
+    ///
+    /// # Safety
+    /// The same as for [`Tile::call`]. The machine must have AVX-512 with VNNI.
+    #[inline(always)]
+    pub(crate) unsafe fn vectors<const HEIGHT: usize, const WIDTH: usize>(&self) -> [[__m512i; WIDTH]; HEIGHT] {
+        // SAFETY: the caller upholds the safety contract of this method.
+        unsafe {
+            let mut vectors = [[_mm512_setzero_si512(); WIDTH]; HEIGHT];
+            if WIDTH == 1 && !self.octets.is_empty() {
+                let sums = self.by_eights::<HEIGHT>();
+                for r in 0..HEIGHT {
+                    vectors[r][0] = sums[r];
+                }
+                return vectors;
+            }
+            let sums = self.sums::<Avx512, HEIGHT, WIDTH>();
+            for r in 0..HEIGHT {
+                for p in 0..WIDTH {
+                    vectors[r][p] = sums[r][p].0;
+                }
+            }
+            vectors
+        }
+    }
+
+    /// Computes the sums of `HEIGHT` rows and the only panel. A load of eight bytes serves two products, where a load of four
+    /// serves one. With one panel, there are so few products for each load that this matters.
+    ///
+    /// # Safety
+    /// As for [`Tile::vectors`].
+    #[inline(always)]
+    unsafe fn by_eights<const HEIGHT: usize>(&self) -> [__m512i; HEIGHT] {
+        let pairs = self.groups.div_ceil(2);
+        // SAFETY: each address is that of `4·groups` bytes, and two lines are packed for each pair of groups. The caller
+        // guarantees the instruction set.
+        unsafe {
+            let flip = _mm512_set1_epi8(self.flip.cast_signed());
+            let mut sums = [[_mm512_setzero_si512(); 2]; HEIGHT];
+            for (tap, addresses) in self.table.chunks_exact(BLOCK).enumerate() {
+                let mut rows = [std::ptr::null(); HEIGHT];
+                rows.copy_from_slice(&addresses[self.row..self.row + HEIGHT]);
+                let lines = self.octets[2 * tap * pairs..][..2 * pairs].as_ptr();
+                let line = |at: usize| _mm512_loadu_si512(lines.add(at).cast());
+                for g in 0..self.groups / 2 {
+                    let (front, back) = (line(2 * g), line(2 * g + 1));
+                    for r in 0..HEIGHT {
+                        let eight = rows[r].add(8 * g).cast::<i64>().read_unaligned();
+                        let eight = _mm512_add_epi8(_mm512_set1_epi64(eight), flip);
+                        sums[r][0] = _mm512_dpbusd_epi32(sums[r][0], eight, front);
+                        sums[r][1] = _mm512_dpbusd_epi32(sums[r][1], eight, back);
+                    }
+                }
+                if !self.groups.is_multiple_of(2) {
+                    // The weights of the other four bytes are 0.
+                    let (front, back) = (line(2 * pairs - 2), line(2 * pairs - 1));
+                    for r in 0..HEIGHT {
+                        let four = rows[r].add(8 * (pairs - 1)).cast::<i32>().read_unaligned();
+                        let four = _mm512_add_epi8(_mm512_set1_epi32(four), flip);
+                        sums[r][0] = _mm512_dpbusd_epi32(sums[r][0], four, front);
+                        sums[r][1] = _mm512_dpbusd_epi32(sums[r][1], four, back);
+                    }
+                }
+            }
+            let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+            let odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
+            let starts = _mm512_loadu_si512(self.starts[..PANEL].as_ptr().cast());
+            let mut results = [starts; HEIGHT];
+            for r in 0..HEIGHT {
+                let [front, back] = sums[r];
+                let sum = _mm512_add_epi32(
+                    _mm512_permutex2var_epi32(front, even, back),
+                    _mm512_permutex2var_epi32(front, odd, back),
+                );
+                results[r] = _mm512_add_epi32(results[r], sum);
+            }
+            results
+        }
     }
 }
 
