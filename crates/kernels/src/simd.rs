@@ -16,12 +16,8 @@ mod nibbles;
 #[cfg(target_arch = "x86_64")]
 mod permuted;
 mod prefetch;
-#[cfg(target_arch = "x86_64")]
-mod silu;
 
 use crate::isa::Isa;
-#[cfg(target_arch = "x86_64")]
-pub(crate) use affine::affine_sums;
 pub(crate) use affine_words::{AffineWords, LOW_BITS};
 pub(crate) use byte_tables::ByteTables;
 pub(crate) use i32s::I32s;
@@ -29,11 +25,13 @@ pub(crate) use job::Job;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use job::{with_avx2, with_avx512};
 pub(crate) use nibbles::{LOWER, MAGIC, Nibbles};
-#[cfg(target_arch = "x86_64")]
-pub(crate) use permuted::{permuted, permuted_sums};
 pub(crate) use prefetch::prefetch;
 #[cfg(target_arch = "x86_64")]
-pub(crate) use silu::silu;
+pub(crate) use {
+    affine::affine_sums,
+    i32s::silu,
+    permuted::{permuted, permuted_sums},
+};
 
 /// An instruction set that a [`Job`] is compiled for.
 pub(crate) trait Simd {

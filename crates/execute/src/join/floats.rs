@@ -1,50 +1,20 @@
 //! Joins `dequantize → add → activation → quantize`, or a part of it: float steps between codes that work on each element.
 //! The values between them are not stored, except the one that is quantized, if others read it.
 
+use super::float_steps::{Found, Operand};
 use super::producer;
 use super::scope::{FoundJoin, Join, Joins, Scope};
 use crate::error::ExecuteError;
 use crate::integer::operands::carried;
 use crate::prelude::*;
-use crate::reference::{Grid, Grids};
+use crate::reference::Grids;
 use crate::step::elements_mut;
 use smallvec::{SmallVec, smallvec};
 use strait_core::op::Function;
 use strait_core::{NodeId, Op, Stage, ValueId};
-use strait_kernels::KernelError;
 use strait_kernels::mixed::{Activation, ChainResults, ChainSlice, CodeSlice, FloatChain};
 use strait_requantize::IntType;
 use strait_requantize::quantize::Quantization;
-
-/// The chain that makes a value.
-pub(super) struct Found {
-    /// The nodes, in order.
-    pub(super) nodes: Vec<NodeId>,
-    pub(super) operands: SmallVec<[Operand; 2]>,
-    activation: Activation,
-}
-
-impl Found {
-    /// The kernel of the chain. `None` if there is none.
-    fn kernel(&self, quantization: Option<Quantization>) -> Result<Option<FloatChain>, KernelError> {
-        let operands: SmallVec<[_; 2]> = self
-            .operands
-            .iter()
-            .map(|of| {
-                of.codes
-                    .as_ref()
-                    .map(|(element, grids)| (*element, grids.per(Grid::dequantization)))
-            })
-            .collect();
-        FloatChain::new(&operands, self.activation, quantization)
-    }
-}
-
-/// A value that a chain reads, with the type and the grids of its codes. `None` if its elements are real numbers.
-pub(super) struct Operand {
-    pub(super) value: ValueId,
-    pub(super) codes: Option<(IntType, Grids)>,
-}
 
 /// The step of a chain. The first result has the codes, if there are any; the real numbers follow.
 struct Chain {

@@ -15,6 +15,7 @@ mod addend;
 mod chain;
 mod coded;
 mod epilogue;
+mod float_steps;
 mod floats;
 mod producer;
 mod scaled;

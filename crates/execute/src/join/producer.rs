@@ -1,6 +1,6 @@
 //! Joins a chain of float steps with the convolution or matrix product that computes its accumulators.
 
-use super::floats::Found;
+use super::float_steps::Found;
 use super::scope::{FoundJoin, Join, Joins, Scope};
 use crate::float::volume;
 use crate::integer::{conv, gemm};

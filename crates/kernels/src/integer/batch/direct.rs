@@ -234,7 +234,7 @@ impl<K: Kernel<C>, const C: usize> InTile<K, C> {
 /// The machine must have AVX-512, and nothing else may borrow the results.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn store_rows(four: __m512i, place: &OutputTile<'_>, row: usize, rows: usize) {
+pub(crate) unsafe fn store_rows(four: __m512i, place: &OutputTile<'_>, row: usize, rows: usize) {
     // SAFETY: only bytes of the rows are stored. The caller upholds the rest of this function's safety contract.
     unsafe {
         if place.columns == WIDEST && place.row_stride == WIDEST {

@@ -13,7 +13,7 @@ use super::ends::{Ends, Plain, SiluCodes, SiluReals};
 use super::{Activation, ChainSlice, FloatChain};
 use crate::integer::{
     OutputTile,
-    batch::{Codes, Direct, Elements},
+    batch::{Codes, Direct, Elements, store_rows},
     channels_last::{DenseTile, End, Line, Piece, depthwise_sums},
 };
 use crate::mixed::CodeSlice;
@@ -136,7 +136,7 @@ unsafe fn finish<K: Ends<C>, const C: usize, const W: usize>(
     ends: &K,
     of: &[[__m512i; C]],
     sums: [__m512i; W],
-    (out, [low, high]): (Elements, [__m512i; 2]),
+    out: (Elements, [__m512i; 2]),
     to: &mut [u8],
 ) -> [u16; VECTORS] {
     // SAFETY: only bytes of the row are stored. The caller guarantees the instruction set.
@@ -153,12 +153,23 @@ unsafe fn finish<K: Ends<C>, const C: usize, const W: usize>(
             }
             return lanes;
         }
-        let results = match out {
+        packed(four, out).store_first(to.as_mut_ptr(), to.len().min(64));
+        lanes
+    }
+}
+
+/// Saturates four vectors of codes to bytes.
+///
+/// # Safety
+/// The machine must have AVX-512.
+#[inline(always)]
+unsafe fn packed(four: [__m512i; VECTORS], (out, [low, high]): (Elements, [__m512i; 2])) -> __m512i {
+    // SAFETY: the caller guarantees the instruction set.
+    unsafe {
+        match out {
             Elements::Codes(IntType::I8 | IntType::I4) => __m512i::to_i8(four).clamp_i8(low, high),
             _ => __m512i::to_u8(four).clamp_u8(low, high),
-        };
-        results.store_first(to.as_mut_ptr(), to.len().min(64));
-        lanes
+        }
     }
 }
 
@@ -231,7 +242,30 @@ impl<K: Ends<C>, const C: usize> InChain<K, C> {
                     })*
                 };
             }
-            rows!(0 1 2 3 4 5 6 7);
+            // Four rows of one panel fill a vector of bytes.
+            macro_rules! four_rows {
+                ($($first:literal: $($r:literal)*,)*) => {
+                    $(if $first < HEIGHT {
+                        let mut four = [_mm512_setzero_si512(); VECTORS];
+                        $(if $r < HEIGHT {
+                            let (results, lanes) = self.ends.lanes(&of[0], sums[$r][0]);
+                            four[$r - $first] = results;
+                            if lanes != 0 {
+                                doubts.push(doubt(0, $r, [lanes, 0, 0, 0], [sums[$r][0]]));
+                            }
+                        })*
+                        store_rows(packed(four, out), place, $first, 4.min(HEIGHT - $first));
+                    })*
+                };
+            }
+            match WIDTH {
+                1 if !K::REALS => {
+                    four_rows!(0: 0 1 2 3, 4: 4 5 6 7,);
+                }
+                _ => {
+                    rows!(0 1 2 3 4 5 6 7);
+                }
+            }
         }
         if doubts.count > 0 {
             doubts.settle(&self.chain, &[*place]);
@@ -276,9 +310,7 @@ fn any([a, b, c, d]: [u16; VECTORS]) -> bool {
 fn doubt<const W: usize>(tile: usize, row: usize, lanes: [u16; VECTORS], of: [__m512i; W]) -> Doubt {
     // SAFETY: zeros are valid vectors.
     let mut sums: [__m512i; VECTORS] = unsafe { std::mem::zeroed() };
-    for p in 0..W {
-        sums[p] = of[p];
-    }
+    sums[..W].copy_from_slice(&of);
     Doubt { tile, row, lanes, sums }
 }
 

@@ -82,7 +82,7 @@ pub(super) struct SiluCodes {
 }
 
 /// 2^r for |r| ≤ ½, with a relative error of 2.6·10^−6, from the highest power of r down.
-const EXP2: [f32; 5] = [0.009_570_102, 0.055_917_86, 0.240_247_45, 0.693_121_8, 0.999_999_26];
+const EXP2: [f32; 5] = [0.009_570_102, 0.055_917_86, 0.240_247_45, 0.693_121_8, 0.999_999_3];
 
 impl SiluCodes {
     /// `None` if approximations do not give the codes of this quantization. The zero points have to be 0.

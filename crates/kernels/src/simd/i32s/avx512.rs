@@ -1,8 +1,7 @@
 //! Vectors of i32 for AVX-512. They have sixteen lanes.
 
-use super::I32s;
+use super::{I32s, silu};
 use crate::simd::intrinsics::{floats, intrinsics};
-use crate::simd::silu::silu;
 use std::arch::x86_64::*;
 
 /// Mask of the even lanes in a vector of 32-bit lanes.

@@ -4,6 +4,11 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod silu;
+
+#[cfg(target_arch = "x86_64")]
+pub(crate) use silu::silu;
 
 /// A vector of i32. Two neighbouring lanes can also be used as one i64, called a wide lane, whose low half is the even
 /// lane. Each lane can also be used as the bits of an f32. Integer sums wrap.

@@ -282,6 +282,7 @@ impl Block<'_, '_> {
                     flip: self.weights.flip(),
                     row,
                     octets: &self.packed.octets,
+                    outputs: conv.out_channels,
                     ahead: self.packed.lines.as_ptr().wrapping_add(near * taps * groups),
                 };
                 // SAFETY: this code is compiled for `S`, and it only runs on machines that have `S`. `codes` exists only if

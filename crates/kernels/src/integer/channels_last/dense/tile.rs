@@ -17,6 +17,12 @@ pub(crate) struct Tile<'a> {
     pub(super) table: &'a [*const u8],
     /// The lines of each panel, one panel after the other.
     pub(super) lines: &'a [Line],
+    /// Number of output channels of the convolution.
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        allow(dead_code, reason = "only kernels for x86-64 read it")
+    )]
+    pub(super) outputs: usize,
     /// The lines of the only panel for groups of eight bytes, if there are any.
     #[cfg_attr(
         not(target_arch = "x86_64"),
@@ -124,7 +130,12 @@ impl Tile<'_> {
         unsafe {
             let mut vectors = [[_mm512_setzero_si512(); WIDTH]; HEIGHT];
             if WIDTH == 1 && !self.octets.is_empty() {
-                let sums = self.by_eights::<HEIGHT>();
+                // The second half of a panel may have no channel.
+                let sums = if self.outputs > PANEL / 2 {
+                    self.by_eights::<HEIGHT, 2>()
+                } else {
+                    self.by_eights::<HEIGHT, 1>()
+                };
                 for r in 0..HEIGHT {
                     vectors[r][0] = sums[r];
                 }
@@ -140,13 +151,13 @@ impl Tile<'_> {
         }
     }
 
-    /// Computes the sums of `HEIGHT` rows and the only panel. A load of eight bytes serves two products, where a load of four
-    /// serves one. With one panel, there are so few products for each load that this matters.
+    /// Computes the sums of `HEIGHT` rows and `HALVES` halves of the only panel. A load of eight bytes serves two products, where
+    /// a load of four serves one. With one panel, there are so few products for each load that this matters.
     ///
     /// # Safety
     /// As for [`Tile::vectors`].
     #[inline(always)]
-    unsafe fn by_eights<const HEIGHT: usize>(&self) -> [__m512i; HEIGHT] {
+    unsafe fn by_eights<const HEIGHT: usize, const HALVES: usize>(&self) -> [__m512i; HEIGHT] {
         let pairs = self.groups.div_ceil(2);
         // SAFETY: each address is that of `4·groups` bytes, and two lines are packed for each pair of groups. The caller
         // guarantees the instruction set.
@@ -157,24 +168,26 @@ impl Tile<'_> {
                 let mut rows = [std::ptr::null(); HEIGHT];
                 rows.copy_from_slice(&addresses[self.row..self.row + HEIGHT]);
                 let lines = self.octets[2 * tap * pairs..][..2 * pairs].as_ptr();
-                let line = |at: usize| _mm512_loadu_si512(lines.add(at).cast());
+                let halves = |pair: usize| [0, 1].map(|half| _mm512_loadu_si512(lines.add(2 * pair + half).cast()));
                 for g in 0..self.groups / 2 {
-                    let (front, back) = (line(2 * g), line(2 * g + 1));
+                    let lines = halves(g);
                     for r in 0..HEIGHT {
                         let eight = rows[r].add(8 * g).cast::<i64>().read_unaligned();
                         let eight = _mm512_add_epi8(_mm512_set1_epi64(eight), flip);
-                        sums[r][0] = _mm512_dpbusd_epi32(sums[r][0], eight, front);
-                        sums[r][1] = _mm512_dpbusd_epi32(sums[r][1], eight, back);
+                        for h in 0..HALVES {
+                            sums[r][h] = _mm512_dpbusd_epi32(sums[r][h], eight, lines[h]);
+                        }
                     }
                 }
                 if !self.groups.is_multiple_of(2) {
                     // The weights of the other four bytes are 0.
-                    let (front, back) = (line(2 * pairs - 2), line(2 * pairs - 1));
+                    let lines = halves(pairs - 1);
                     for r in 0..HEIGHT {
                         let four = rows[r].add(8 * (pairs - 1)).cast::<i32>().read_unaligned();
                         let four = _mm512_add_epi8(_mm512_set1_epi32(four), flip);
-                        sums[r][0] = _mm512_dpbusd_epi32(sums[r][0], four, front);
-                        sums[r][1] = _mm512_dpbusd_epi32(sums[r][1], four, back);
+                        for h in 0..HALVES {
+                            sums[r][h] = _mm512_dpbusd_epi32(sums[r][h], four, lines[h]);
+                        }
                     }
                 }
             }

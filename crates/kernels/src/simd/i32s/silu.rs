@@ -38,10 +38,10 @@ const POWERS: [u64; 16] = {
 };
 /// e^r for |r| ≤ ln 2 / 32, with a relative error of 2.5·10^−12, from the highest power of r down.
 const EXP: [f64; 5] = [
-    0.041_665_851_943_203_495,
+    0.041_665_851_943_203_5,
     0.166_671_554_930_706_77,
     0.500_000_000_669_084_9,
-    0.999_999_999_426_544_1,
+    0.999_999_999_426_544,
     0.999_999_999_999_955_1,
 ];
 /// Numbers of at least this magnitude are left to the definition, and so are numbers below the other one, except 0: their
