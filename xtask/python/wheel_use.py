@@ -110,7 +110,7 @@ raises(strait.ConfigurationError, "C010", "letterbox", lambda: strait.compile(
     model, pixels, input={"image": {**camera, "preprocess": {"steps": [{"decode": {}}, {"letterbox": {"size": [8, 8]}}]}}}, progress=False,
 ))
 # The table of the target.
-table = strait.compile(model, x, {"use": ["sima"], "options": {"sima": {"mode": "tflite"}}}, progress=False)
+table = strait.compile(model, x, {"use": ["sima"], "options": {"sima": {"requantization_mode": "tflite"}}}, progress=False)
 assert set(table) == {"sima"}
 
 # Errors have a class, a code and advice.

@@ -13,8 +13,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    device::{Refused, refused},
     leaf::{Axes, Layout},
+    refused::{Refused, refused},
     types::{Config, Input},
 };
 

@@ -10,8 +10,6 @@
 //!                    └─▶ color and layout of the device: the artifact's input
 //! ```
 
-use std::borrow::Cow;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strait_compile::EmbeddedInput;
@@ -19,6 +17,7 @@ use strait_compile::EmbeddedInput;
 use super::{
     axes::samples_of,
     leaf::{Axes, Layout},
+    refused::{Refused, refused},
     types::{ColorOrder, Config, Input, Normalize, Preprocess, Step},
 };
 
@@ -96,28 +95,6 @@ pub struct InputForm {
     pub layout: Option<String>,
     /// The order of the three colour channels.
     pub color: Option<ColorOrder>,
-}
-
-/// Why an input cannot be as the configuration says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Refused {
-    /// The key of the input's table that is wrong.
-    pub(super) key: &'static str,
-    pub(super) message: Cow<'static, str>,
-    pub(super) help: Cow<'static, str>,
-}
-
-/// Makes a [`Refused`].
-pub(super) fn refused(
-    key: &'static str,
-    message: impl Into<Cow<'static, str>>,
-    help: impl Into<Cow<'static, str>>,
-) -> Refused {
-    Refused {
-        key,
-        message: message.into(),
-        help: help.into(),
-    }
 }
 
 /// An input whose steps become part of the model.

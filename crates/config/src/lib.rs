@@ -28,6 +28,7 @@ pub mod plugins;
 pub mod precision;
 pub mod preprocess;
 mod reference;
+mod refused;
 pub mod rewrite;
 mod rules;
 mod settings;

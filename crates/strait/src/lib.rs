@@ -31,8 +31,6 @@
 //! them from shared libraries. `ndarray` converts arrays.
 
 mod artifact;
-#[cfg(feature = "onnx")]
-mod behind;
 #[cfg(feature = "compile")]
 mod compile;
 mod error;
