@@ -260,8 +260,8 @@ impl Module {
                 .inputs
                 .iter()
                 .map(|source| source.map(|s| type_of(&types, s)).transpose())
-                .collect::<Result<Vec<_>, _>>()?;
-            let operands: Vec<Option<&TensorType>> = operands.iter().map(Option::as_ref).collect();
+                .collect::<Result<SmallVec<[_; 4]>, _>>()?;
+            let operands: SmallVec<[Option<&TensorType>; 4]> = operands.iter().map(Option::as_ref).collect();
             let mut results = self
                 .result_types(&new.op, &operands, new.fused.as_ref())
                 .map_err(|reason| PatchError::Type {

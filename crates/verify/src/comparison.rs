@@ -237,8 +237,9 @@ fn outside(range: &ValueRange, tensor: TensorView<'_>) -> Option<(Interval, Inte
     ) -> Option<(Interval, Interval)> {
         let values = tensor.values::<T>().ok()?;
         let inner = |axis: usize| tensor.shape().iter().skip(axis + 1).product();
-        let by_axis = range.axes().map(|(axis, intervals)| (inner(axis), intervals.to_vec()));
-        for (inner, intervals) in by_axis.chain([(values.len(), vec![range.hull()])]) {
+        let hull = [range.hull()];
+        let by_axis = range.axes().map(|(axis, intervals)| (inner(axis), intervals));
+        for (inner, intervals) in by_axis.chain([(values.len(), &hull[..])]) {
             for (row, values) in values.chunks(usize::max(inner, 1)).enumerate() {
                 let bounds = intervals[row % intervals.len()];
                 let points = values.iter().map(|&v| Interval::point(v.into()));

@@ -32,7 +32,7 @@ plugin-sdk: requantize core kernels target plugin-interface
 plugin-host: requantize core kernels mapped document target plugin-interface
 execute: requantize core kernels exchange
 rewrite: requantize core target execute
-quantize: requantize core target exchange execute
+quantize: requantize core kernels target exchange execute
 lower: requantize core target execute
 optimize: core target exchange execute quantize lower
 verify: requantize core execute

@@ -2,7 +2,7 @@
 
 use super::findings::{Findings, Verified, View, ensure};
 use crate::graph::{Def, Node, Value};
-use crate::ids::{NodeId, Use, ValueId};
+use crate::ids::{NodeId, Symbol, Use, ValueId};
 use std::collections::BTreeSet;
 
 pub(super) fn verify<'m>(view: View<'m>, findings: &mut Findings<'m>) {
@@ -55,15 +55,21 @@ fn definition(view: View<'_>, id: ValueId, value: &Value) -> Verified {
 
 /// Checks that no two values of the graph have the same name, and that no two nodes have the same name.
 fn names<'m>(view: View<'m>, findings: &mut Findings<'m>) {
-    let mut known = BTreeSet::new();
+    let count = view.module.names.texts().len();
+    let (mut known, mut others) = (vec![false; count], BTreeSet::new());
+    // Symbols of another table have no place in `known`.
+    let mut is_new = |known: &mut [bool], name: Symbol| match known.get_mut(name.index()) {
+        Some(known) => !std::mem::replace(known, true),
+        None => others.insert(name),
+    };
     for (_, value) in view.graph.values() {
-        findings.take(ensure(known.insert(value.name), 16, || {
+        findings.take(ensure(is_new(&mut known, value.name), 16, || {
             format!("{} has the name of another value", view.value(value))
         }));
     }
-    known.clear();
+    known.fill(false);
     for (id, node) in view.graph.nodes() {
-        let own = ensure(known.insert(node.name), 16, || {
+        let own = ensure(is_new(&mut known, node.name), 16, || {
             format!("{} has the name of another node", view.place(node))
         });
         findings.of_node(view, id, own);

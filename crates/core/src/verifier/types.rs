@@ -7,6 +7,7 @@ use crate::op::Op;
 use crate::shape::{MAX_ELEMENTS, MAX_RANK, TensorType, element_count};
 use crate::tensor::TensorData;
 use crate::text::type_text;
+use smallvec::SmallVec;
 
 /// Checks that calls refer to graphs of the module, and that graphs do not call each other in a circle. To find a
 /// circle, graphs that call no remaining graph are crossed off a list, again and again. If any graphs are left in the
@@ -81,7 +82,7 @@ fn of_value(view: View<'_>, value: &Value) -> Verified {
 
 fn of_node(view: View<'_>, node: &Node) -> Verified {
     let View { module, graph } = view;
-    let operands: Vec<_> = node
+    let operands: SmallVec<[Option<&TensorType>; 4]> = node
         .inputs
         .iter()
         .map(|i| i.and_then(|v| graph.value(v)).map(|v| &v.ty))
@@ -90,7 +91,7 @@ fn of_node(view: View<'_>, node: &Node) -> Verified {
         let callee = module.graphs.get(call.graph as usize);
         let wanted = callee.map(|g| {
             let inputs = g.inputs().iter().map(|&v| g.value(v).map(|v| &v.ty));
-            inputs.collect::<Vec<_>>()
+            inputs.collect::<SmallVec<[_; 4]>>()
         });
         view.ensure(node, wanted.as_ref() == Some(&operands), 3, || {
             "the operands are not the inputs of the called graph".into()
@@ -103,14 +104,18 @@ fn of_node(view: View<'_>, node: &Node) -> Verified {
         Ok(inferred) => inferred,
         Err(reason) => return view.ensure(node, false, 3, || reason.to_string()),
     };
-    let stated: Vec<&TensorType> = view.results(node).map(|v| &v.ty).collect();
-    let mut pairs = inferred.iter().zip(&stated);
-    let same = inferred.len() == stated.len() && pairs.all(|(ty, stated)| ty.is_stated_by(stated));
+    let stated = || view.results(node).map(|v| &v.ty);
+    let mut pairs = inferred.iter().zip(stated());
+    let same = inferred.len() == stated().count() && pairs.all(|(ty, stated)| ty.is_stated_by(stated));
     view.ensure(node, same, 3, || {
         let list = |types: Vec<&TensorType>| {
             let types = types.into_iter().map(|ty| type_text(module, ty));
             types.collect::<Vec<_>>().join(", ")
         };
-        format!("inferred {}, found {}", list(inferred.iter().collect()), list(stated))
+        format!(
+            "inferred {}, found {}",
+            list(inferred.iter().collect()),
+            list(stated().collect())
+        )
     })
 }

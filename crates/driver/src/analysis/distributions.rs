@@ -74,9 +74,14 @@ fn smallest_snr(channels: &[Channel]) -> Option<f32> {
 /// Joins neighbouring bins of a histogram to at most [`BARS`] bars. Returns the lower edge of the first bar, the width of a
 /// bar, and the counts.
 fn bars(histogram: &Histogram) -> Option<(f64, f64, Vec<u64>)> {
-    let bins: Vec<(f64, u64)> = histogram.bins().collect();
-    let (from, _) = *bins.first()?;
-    let each = bins.len().div_ceil(BARS);
-    let counts = bins.chunks(each).map(|bins| bins.iter().map(|(_, count)| count).sum());
-    Some((from, histogram.width() * each as f64, counts.collect()))
+    let (from, _) = histogram.filled().next()?;
+    // As many bins as from the first to the last one with elements.
+    let bins = usize::try_from(histogram.last() - histogram.first() + 1).ok()?;
+    let each = bins.div_ceil(BARS);
+    let mut counts = vec![0; bins.div_ceil(each)];
+    for (index, count) in histogram.occupied() {
+        let bin = usize::try_from(i64::from(index) - histogram.first()).ok()?;
+        *counts.get_mut(bin / each)? += count;
+    }
+    Some((from, histogram.width() * each as f64, counts))
 }

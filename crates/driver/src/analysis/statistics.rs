@@ -131,7 +131,7 @@ fn magnitude_at(seen: &Statistics, fraction: f64) -> f64 {
 pub(super) fn outside(seen: &Statistics, [low, high]: [f64; 2], step: f64) -> f64 {
     let width = seen.histogram.width();
     let is_out = |&(edge, _): &(f64, u64)| edge + width <= low - step / 2.0 || edge >= high + step / 2.0;
-    let out: u64 = seen.histogram.bins().filter(is_out).map(|(_, count)| count).sum();
+    let out: u64 = seen.histogram.filled().filter(is_out).map(|(_, count)| count).sum();
     out as f64 / seen.histogram.total().max(1) as f64
 }
 

@@ -107,6 +107,13 @@ impl Histogram {
         self.counts.iter().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
+    /// Lower edge and count of each bin with elements, in ascending order.
+    pub fn filled(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
+        let width = self.width();
+        self.occupied()
+            .map(move |(index, count)| (f64::from(index) * width, count))
+    }
+
     /// Lower edge and count of each bin, from the first to the last one with elements, in ascending order.
     pub fn bins(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
         let width = self.width();
@@ -211,7 +218,7 @@ impl Histogram {
     }
 
     /// The index of the last bin with elements. 0 if there is none.
-    fn last(&self) -> i64 {
+    pub fn last(&self) -> i64 {
         self.indices.last().copied().map_or(0, i64::from)
     }
 

@@ -363,8 +363,8 @@ impl ValueIntervals<'_> {
         } else {
             let bins = peaks
                 .histogram
-                .bins()
-                .filter(|&(low, count)| count > 0 && low + peaks.histogram.width() > masked);
+                .filled()
+                .filter(|&(low, _)| low + peaks.histogram.width() > masked);
             bins.map(|(low, _)| low.max(masked)).next()?
         };
         Some(least - ln(512.0 * n as f64))
