@@ -12,6 +12,7 @@ mod example;
 mod fold;
 mod layout;
 mod plot;
+mod prose;
 mod redact;
 mod svg;
 #[cfg(test)]
@@ -76,6 +77,10 @@ pub fn page(report: &Report, analysis: Option<&Analysis>, redacted: bool) -> Res
     }
     templates.add_global("style", minijinja::Value::from_safe_string(STYLE.to_owned()));
     templates.add_global("script", minijinja::Value::from_safe_string(SCRIPT.to_owned()));
+    let layers = view::Names::new(&report).addresses();
+    templates.add_filter("prose", move |text: &str| {
+        minijinja::Value::from_safe_string(prose::prose(text, |name| layers.get(name).cloned()))
+    });
     let page = templates.get_template("page.html")?;
     let page = page.render(minijinja::value::Serde(&view))?;
     // A document must not contain control characters, which a name from a file can have.

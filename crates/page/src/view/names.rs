@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use strait_report::{Analysis, ChannelsOfWeights, Distribution, Layer, LayerAnalysis, Report};
 
+use super::href;
+
 /// The positions of the layers by their names and by those of the layers of the float model from which they were made.
 pub(crate) struct Names<'r> {
     layers: BTreeMap<&'r str, usize>,
@@ -41,6 +43,12 @@ impl<'r> Names<'r> {
             distributions: distributions.collect(),
             weights: weights.collect(),
         }
+    }
+
+    /// The addresses of the layers' parts of the page, by their names.
+    pub(crate) fn addresses(&self) -> BTreeMap<String, String> {
+        let layers = self.layers.iter();
+        layers.map(|(&name, &index)| (name.to_owned(), href(index))).collect()
     }
 
     /// The position of a layer.

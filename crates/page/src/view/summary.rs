@@ -166,16 +166,20 @@ fn verdict(report: &Report) -> (&'static str, &'static str, String) {
             .sanity
             .layers
             .first()
-            .map(|jump| format!("; the error jumps at {}", jump.layer));
+            .map(|jump| format!("; the error jumps at `{}`", jump.layer));
         let jump = jump.unwrap_or_default();
-        let text = format!("{said}Output {} is damaged: {}{jump}", output.output, faults.join(", "));
+        let text = format!(
+            "{said}Output `{}` is damaged: {}{jump}",
+            output.output,
+            faults.join(", ")
+        );
         return ("bad", "Damaged", sentence(&text));
     }
     let placed = placed(report);
     match figures {
         Some((gain, said)) if gain < -MUCH => {
             let costly = report.costly.first();
-            let most = costly.map(|costly| format!("; the layer that costs most is {}", costly.layer));
+            let most = costly.map(|costly| format!("; the layer that costs most is `{}`", costly.layer));
             let text = format!("{said}{}; {placed}", most.unwrap_or_default());
             ("fair", "Loses accuracy", sentence(&text))
         }
