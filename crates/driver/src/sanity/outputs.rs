@@ -56,12 +56,16 @@ pub(crate) struct Squares {
 impl Squares {
     pub(crate) fn add(&mut self, x: f32, y: f32) {
         if x.is_finite() && y.is_finite() {
-            let (x, y) = (f64::from(x), f64::from(y));
-            self.signal += x * x;
-            self.error += (x - y) * (x - y);
-            self.other += y * y;
-            self.product += x * y;
+            self.add_finite(x, y);
         }
+    }
+
+    fn add_finite(&mut self, x: f32, y: f32) {
+        let (x, y) = (f64::from(x), f64::from(y));
+        self.signal += x * x;
+        self.error += (x - y) * (x - y);
+        self.other += y * y;
+        self.product += x * y;
     }
 
     /// Adds several pairs of numbers, one after the other.
@@ -70,13 +74,7 @@ impl Squares {
         if !are_finite(x) || !are_finite(y) {
             return x.iter().zip(y).for_each(|(&x, &y)| self.add(x, y));
         }
-        for (&x, &y) in x.iter().zip(y) {
-            let (x, y) = (f64::from(x), f64::from(y));
-            self.signal += x * x;
-            self.error += (x - y) * (x - y);
-            self.other += y * y;
-            self.product += x * y;
-        }
+        x.iter().zip(y).for_each(|(&x, &y)| self.add_finite(x, y));
     }
 
     /// Adds the sums over other numbers.
