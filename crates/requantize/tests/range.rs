@@ -222,3 +222,36 @@ proptest! {
         }
     }
 }
+
+/// Long lists are added in blocks, in 32 bits where the weights are small. Some taps never read padding.
+#[test]
+fn long_lists_of_small_and_large_weights_have_the_bounds_of_plain_sums() {
+    let small = |i: i64| (i * 7919 % 255 - 127) as i32;
+    for largest in [1 << 19, (1 << 20) - 1, 1 << 20, i32::MAX, i32::MIN] {
+        for count in [9, 1017, 1026, 3069] {
+            let mut list: Vec<i32> = (0..count).map(small).collect();
+            list[4] = largest;
+            list[count as usize - 1] = largest;
+            for taps in [&[true; 9][..], &[true, true, true, true, false, true, true, true, true]] {
+                let padding = Padding {
+                    code: 200,
+                    taps,
+                    interior: true,
+                };
+                let mut sum = weights(&list, 5, (-3, 7));
+                sum.input.padding = Some(padding);
+                let ends = |(i, &w): (usize, &i32)| {
+                    let high: i128 = if taps[i % 9] { 200 } else { 7 };
+                    [i128::from(w) * -3, i128::from(w) * high]
+                };
+                let all: Vec<[i128; 2]> = list.iter().enumerate().map(ends).collect();
+                let plain = |f: fn(i128, i128) -> i128| all.iter().map(|&[a, b]| f(a, b)).sum::<i128>() + 5;
+                let range = sum.range();
+                assert_eq!(
+                    (range.low.value, range.high.value),
+                    (plain(i128::min), plain(i128::max))
+                );
+            }
+        }
+    }
+}
