@@ -61,7 +61,7 @@ pub use loops_for::{LoopsFor, Standard};
 pub use options::PlanOptions;
 pub use pass::Pass;
 pub use plan::{Plan, PlanStep, Port};
-pub use samples::{SampleError, map_in_order};
+pub use samples::{SampleError, collect_in_workers, map_in_order};
 pub use tensor::{Tensor, TensorView};
 pub use threads::{MOST_THREADS, Threads, both};
 pub use workspace::Workspace;

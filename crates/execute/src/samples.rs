@@ -128,7 +128,41 @@ pub fn map_in_order<W, R: Send, E: Send>(
     threads: NonZeroUsize,
     worker: impl Fn() -> Result<W, ExecuteError> + Sync,
     work: impl Fn(&mut W, usize) -> Result<R, E> + Sync,
+    sink: impl FnMut(usize, R) -> Result<ControlFlow<()>, E>,
+) -> Result<(), SampleError<E>> {
+    map_then(count, threads, worker, work, sink, drop)
+}
+
+/// Runs `work(worker, index)` for each `index` in `0..count` as [`map_in_order`] does, and returns the workers, in which the
+/// results have been collected. Which worker did which sample, and the order of the workers, differ from run to run, so
+/// what is collected must not depend on them. `progress` gets the number of samples that are done, and may stop the run.
+///
+/// # Errors
+/// See [`SampleError`].
+pub fn collect_in_workers<W: Send, E: Send>(
+    count: usize,
+    threads: NonZeroUsize,
+    worker: impl Fn() -> Result<W, ExecuteError> + Sync,
+    work: impl Fn(&mut W, usize) -> Result<(), E> + Sync,
+    mut progress: impl FnMut(usize) -> ControlFlow<()>,
+) -> Result<Vec<W>, SampleError<E>> {
+    let workers = Mutex::new(Vec::new());
+    let ended = |worker| {
+        let mut workers = workers.lock().unwrap_or_else(PoisonError::into_inner);
+        workers.push(worker);
+    };
+    map_then(count, threads, worker, work, |at, ()| Ok(progress(at + 1)), ended)?;
+    Ok(workers.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Does the work of [`map_in_order`], and passes each worker to `ended` when there is nothing left for it to do.
+fn map_then<W, R: Send, E: Send>(
+    count: usize,
+    threads: NonZeroUsize,
+    worker: impl Fn() -> Result<W, ExecuteError> + Sync,
+    work: impl Fn(&mut W, usize) -> Result<R, E> + Sync,
     mut sink: impl FnMut(usize, R) -> Result<ControlFlow<()>, E>,
+    ended: impl Fn(W) + Sync,
 ) -> Result<(), SampleError<E>> {
     let shared = Shared {
         queue: Mutex::new(WorkQueue {
@@ -145,7 +179,7 @@ pub fn map_in_order<W, R: Send, E: Send>(
         let wanted = threads.get().min(count);
         let started = (0..wanted).take_while(|_| {
             let send = send.clone();
-            let (shared, worker, work) = (&shared, &worker, &work);
+            let (shared, worker, work, ended) = (&shared, &worker, &work, &ended);
             let samples = move || {
                 let _guard = StopOnPanic(shared);
                 let mut own = match worker() {
@@ -175,6 +209,7 @@ pub fn map_in_order<W, R: Send, E: Send>(
                         return;
                     }
                 }
+                ended(own);
             };
             // If a thread cannot be started, the other threads do its work.
             wanted > 1 && start(scope, "samples", samples).is_some()
@@ -188,15 +223,16 @@ pub fn map_in_order<W, R: Send, E: Send>(
         Some(result)
     });
     // `done` is `None` if no other thread was started: one thread is enough, or the system cannot start any.
-    done.unwrap_or_else(|| one_by_one(count, worker, work, sink))
+    done.unwrap_or_else(|| one_by_one(count, worker, work, sink, ended))
 }
 
-/// Does all the work of [`map_in_order`] on the calling thread alone.
+/// Does all the work of [`map_then`] on the calling thread alone.
 fn one_by_one<W, R, E>(
     count: usize,
     worker: impl Fn() -> Result<W, ExecuteError>,
     work: impl Fn(&mut W, usize) -> Result<R, E>,
     mut sink: impl FnMut(usize, R) -> Result<ControlFlow<()>, E>,
+    ended: impl Fn(W),
 ) -> Result<(), SampleError<E>> {
     if count == 0 {
         return Ok(());
@@ -210,6 +246,7 @@ fn one_by_one<W, R, E>(
             return Err(SampleError::Stopped { done: index + 1 });
         }
     }
+    ended(own);
     Ok(())
 }
 
@@ -288,6 +325,30 @@ mod tests {
                 .unwrap();
                 assert_eq!(seen, (0..count).map(|i| (i, i * i)).collect::<Vec<_>>());
             }
+        }
+    }
+
+    #[test]
+    fn workers_collect_every_sample_once() {
+        for (count, n) in [(0, 1), (1, 3), (7, 1), (1000, 3)] {
+            let work = |own: &mut Vec<usize>, index| {
+                own.push(index);
+                Ok::<_, String>(())
+            };
+            let mut done = 0;
+            let workers = collect_in_workers(
+                count,
+                threads(n),
+                || Ok(Vec::new()),
+                work,
+                |so_far| {
+                    done = so_far;
+                    ControlFlow::Continue(())
+                },
+            );
+            let mut all = workers.unwrap().concat();
+            all.sort_unstable();
+            assert_eq!((all, done), ((0..count).collect(), count));
         }
     }
 

@@ -3,7 +3,7 @@
 mod shared;
 
 use crate::requests::{Requests, softmax_axes};
-use crate::statistics::{self, Channels, Coverage, Kind, Leaders, Observation, Record, Statistics};
+use crate::statistics::{self, Coverage, Kind, Observation, Record};
 use std::collections::BTreeSet;
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::num::NonZeroUsize;
@@ -12,8 +12,9 @@ use strait_core::shape::element_count;
 use strait_core::{Bodies, Graph, GraphId, Module, Symbol, ValueId};
 use strait_exchange::Exchange;
 use strait_execute::{
-    ExecuteError, Plan, PlanOptions, SampleError, Tensor, TensorView, Threads, Workspace, map_in_order,
+    ExecuteError, Plan, PlanOptions, SampleError, Tensor, TensorView, Threads, Workspace, collect_in_workers,
 };
+use strait_kernels::{Context, float};
 
 /// The calibration data, as inputs of the graph.
 pub trait Samples: Send + Sync {
@@ -136,51 +137,30 @@ fn observed(
         .filter_map(|(at, name)| Some((at, *by_name.get(&name)?)))
         .collect();
     let axes = softmax_axes(module, module.main);
-    let worker = || Ok(Workspace::new(&plan, &Threads::one()));
-    let work = |workspace: &mut Workspace, at: usize| -> Result<Seen, Failure> {
+    // Each thread has records of its own. They are merged at the end, because merging takes longer than adding to records.
+    let worker = || Ok((Workspace::new(&plan, &Threads::one()), Seen::new()));
+    let work = |(workspace, seen): &mut (Workspace, Seen), at: usize| -> Result<(), Failure> {
         let position = positions[at];
         let sample = samples.sample(position as usize).map_err(Failure::Data)?;
         let views: Vec<TensorView<'_>> = sample.iter().map(Tensor::view).collect();
-        let mut seen = Seen::new();
-        plan.run_observed_inside(workspace, &views, &mut |graph, value, tensor| {
+        let observe = &mut |graph, value, tensor: TensorView<'_>| {
             let Some(&value) = values.get(&(graph, value)) else {
                 return;
             };
             // Only float elements are observed.
             let Ok(elements) = tensor.values::<f32>() else { return };
             for kind in requests.kinds(value) {
-                let axes = axes.get(&value);
-                let record = record(
-                    kind,
-                    position,
-                    (elements, tensor.shape()),
-                    axes.into_iter().flatten().copied(),
-                );
-                match seen.entry((value, kind)) {
-                    Entry::Occupied(mut known) => known.get_mut().merge(&record),
-                    Entry::Vacant(new) => {
-                        new.insert(record);
-                    }
-                }
+                let record = seen.entry((value, kind)).or_insert_with(|| Record::new(kind));
+                let axes = axes.get(&value).into_iter().flatten().copied();
+                add(record, kind, position, (elements, tensor.shape()), axes);
             }
-        })
-        .map_err(Failure::Run)?;
-        Ok(seen)
+        };
+        let ran = plan.run_observed_inside(workspace, &views, observe);
+        ran.map(drop).map_err(Failure::Run)
     };
-    let mut all: Seen = requests
-        .iter()
-        .map(|(value, kind)| ((value, kind), Record::new(kind)))
-        .collect();
-    let run = map_in_order(positions.len(), threads, worker, work, |at, seen| {
-        for (request, record) in seen {
-            if let Some(all) = all.get_mut(&request) {
-                all.merge(&record);
-            }
-        }
-        Ok(progress(at + 1))
-    });
+    let workers = collect_in_workers(positions.len(), threads, worker, work, progress);
     let position = |at: usize| positions.get(at).map_or(at, |&position| position as usize);
-    run.map_err(|error| match error {
+    let workers = workers.map_err(|error| match error {
         SampleError::Sample {
             index,
             source: Failure::Data(text),
@@ -198,6 +178,19 @@ fn observed(
         SampleError::Worker(error) => ObserveError::Execute(error),
         SampleError::Stopped { .. } => ObserveError::Stopped,
     })?;
+    let mut workers = workers.into_iter().map(|(_, seen)| seen);
+    let mut all = workers.next().unwrap_or_default();
+    for (request, record) in workers.flatten() {
+        match all.entry(request) {
+            Entry::Occupied(mut known) => known.get_mut().merge(&record),
+            Entry::Vacant(new) => {
+                new.insert(record);
+            }
+        }
+    }
+    for request in requests.iter() {
+        all.entry(request).or_insert_with(|| Record::new(request.1));
+    }
     let mut observation = Observation::new(covered.clone());
     for ((value, kind), record) in all {
         if let Some(value) = main.value(value) {
@@ -207,32 +200,27 @@ fn observed(
     Ok(observation)
 }
 
-/// The records of one sample, or of all samples.
+/// The records of some samples, or of all.
 type Seen = BTreeMap<(ValueId, Kind), Record>;
 
-/// The record of one kind for one sample of a value. `axes` are the axes along which softmaxes read the value.
-fn record(kind: Kind, sample: u64, (elements, shape): (&[f32], &[usize]), axes: impl Iterator<Item = usize>) -> Record {
-    match kind {
-        Kind::Elements => {
-            let mut statistics = Statistics::default();
-            statistics.add(sample, elements);
-            Record::Statistics(statistics)
-        }
-        Kind::Peaks => {
-            let mut statistics = Statistics::default();
+/// Adds the elements of one sample of a value to a record of this kind. `axes` are the axes along which softmaxes read the
+/// value.
+fn add(
+    record: &mut Record,
+    kind: Kind,
+    sample: u64,
+    (elements, shape): (&[f32], &[usize]),
+    axes: impl Iterator<Item = usize>,
+) {
+    match (record, kind) {
+        (Record::Statistics(statistics), Kind::Peaks) => {
             axes.for_each(|axis| statistics.add(sample, &peaks(elements, shape, axis)));
-            Record::Statistics(statistics)
         }
-        Kind::Leaders { axis } => {
-            let mut leaders = Leaders::default();
-            leaders.add(elements, shape, axis as usize);
-            Record::Leaders(leaders)
-        }
-        Kind::Channels { axis } => {
-            let mut channels = Channels::default();
-            channels.add(elements, shape, axis as usize);
-            Record::Channels(channels)
-        }
+        (Record::Statistics(statistics), _) => statistics.add(sample, elements),
+        (Record::Leaders(leaders), Kind::Leaders { axis }) => leaders.add(elements, shape, axis as usize),
+        (Record::Channels(channels), Kind::Channels { axis }) => channels.add(elements, shape, axis as usize),
+        // All records of a kind have the same type.
+        (Record::Leaders(_) | Record::Channels(_), _) => {}
     }
 }
 
@@ -267,13 +255,35 @@ pub fn most_bytes(module: &Module, graph: GraphId, requests: &Requests, samples:
 
 /// The largest element of each row along `axis`. Rows without a finite element are left out.
 fn peaks(elements: &[f32], shape: &[usize], axis: usize) -> Vec<f32> {
-    let largest = statistics::rows(elements, shape, axis).map(|row| row.fold(f32::NEG_INFINITY, f32::max));
-    largest.filter(|peak| peak.is_finite()).collect()
+    let each = |row: &mut dyn Iterator<Item = f32>| row.fold(f32::NEG_INFINITY, f32::max);
+    let largest: Vec<f32> = if axis + 1 == shape.len() && shape[axis] > 0 {
+        // The elements of such a row lie side by side.
+        let cx = Context::detect();
+        let peak =
+            |row: &[f32]| float::range(&cx, row).map_or_else(|| each(&mut row.iter().copied()), |range| range.max);
+        elements.chunks_exact(shape[axis]).map(peak).collect()
+    } else {
+        let rows = statistics::rows(elements, shape, axis);
+        rows.map(|mut row| each(&mut row)).collect()
+    };
+    largest.into_iter().filter(|peak| peak.is_finite()).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::statistics::Statistics;
+
+    #[test]
+    fn peaks_are_the_largest_finite_elements_of_rows() {
+        let (nan, inf) = (f32::NAN, f32::INFINITY);
+        let elements = [1.0, -3.0, nan, 2.0, -inf, -inf, inf, 0.5, -4.0, -inf, nan, nan];
+        assert_eq!(peaks(&elements, &[6, 2], 1), [1.0, 2.0, -4.0]);
+        assert_eq!(peaks(&elements, &[2, 2, 3], 1), [2.0, -3.0, 0.5, -4.0]);
+        assert!(peaks(&elements, &[12], 0).is_empty());
+        assert_eq!(peaks(&elements[..6], &[6], 0), [2.0]);
+        assert!(peaks(&[], &[4, 0], 1).is_empty());
+    }
 
     struct Ramp;
 

@@ -198,23 +198,25 @@ impl Histogram {
     }
 
     /// Inserts bins that had no elements before. They must be in ascending order.
-    fn insert(&mut self, bins: Vec<(i16, u64)>) {
-        let own = std::mem::take(&mut self.indices);
-        let own_counts = std::mem::take(&mut self.counts);
-        let mut own = own.into_iter().zip(own_counts).peekable();
-        let mut push = |(index, count): (i16, u64)| {
-            self.indices.push(index);
-            self.counts.push(count);
-        };
-        for new in bins {
-            while let Some(before) = own.next_if(|(own, _)| *own < new.0) {
-                push(before);
+    fn insert(&mut self, mut bins: Vec<(i16, u64)>) {
+        let mut own = self.indices.len();
+        let all = own + bins.len();
+        self.indices.reserve_exact(bins.len());
+        self.counts.reserve_exact(bins.len());
+        self.indices.resize(all, 0);
+        self.counts.resize(all, 0);
+        // From the last bin on, each bin is moved to its place before its old place is needed for another one.
+        for to in (0..all).rev() {
+            if bins.is_empty() {
+                break;
             }
-            push(new);
+            let new = bins.pop_if(|(new, _)| own == 0 || self.indices[own - 1] < *new);
+            let (index, count) = new.unwrap_or_else(|| {
+                own -= 1;
+                (self.indices[own], self.counts[own])
+            });
+            (self.indices[to], self.counts[to]) = (index, count);
         }
-        own.for_each(push);
-        self.indices.shrink_to_fit();
-        self.counts.shrink_to_fit();
     }
 
     /// The index of the last bin with elements. 0 if there is none.
