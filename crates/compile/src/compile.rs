@@ -4,8 +4,9 @@ use crate::built::{Built, Kept, Revision};
 use crate::task::Task;
 use std::sync::{Arc, Mutex};
 
-use strait_execute::{Demand, Threads};
+use strait_execute::{Demand, Threads, both};
 use strait_optimize::Optimised;
+use strait_target::spec::Measured;
 use strait_verify::{VerifyError, VerifyOptions, verify_module};
 
 use crate::{
@@ -60,7 +61,15 @@ pub(crate) fn build_from(task: &Task<'_>, before: Option<&Built>, watch: &dyn Wa
     let (quantized, optimised) = optimise(task, plain, watch)?;
     let revision = before.map(|before| Revision::new(before, &quantized));
     let lowered = quantized.lowered;
-    let (module, fusion) = watch.step("fuse", None, |_| fused(task, lowered.module))?;
+    // Nothing of the integer model depends on its nearness to the ideal functions, so both are made at the same time.
+    let near = |(name, measured): (&String, &Measured)| Some((name.clone(), measured.nearness()?));
+    let (nearness, (module, fusion)) = watch.step("fuse", None, |_| {
+        both(
+            task.threads,
+            || Ok(lowered.nearness.iter().filter_map(near).collect()),
+            || fused(task, lowered.module),
+        )
+    })?;
     let (module, open) = closed(task.bodies, module)?;
     Ok(Built {
         module,
@@ -70,7 +79,7 @@ pub(crate) fn build_from(task: &Task<'_>, before: Option<&Built>, watch: &dyn Wa
         findings: quantized.findings,
         own_grids: quantized.own_grids,
         origins: lowered.origins,
-        nearness: lowered.nearness,
+        nearness,
         certificates: certificates(&fusion),
         fusion,
         own_model: None,

@@ -24,17 +24,17 @@ use strait_core::{
 };
 use strait_requantize::{IntType, Rounding};
 use strait_target::TargetSpec;
-use strait_target::spec::Nearness;
+use strait_target::spec::Measured;
 
 /// The result of lowering.
 #[derive(Debug)]
 pub struct Lowered {
     /// The module whose main graph is in the integer stage.
     pub module: Module,
-    /// How near the results of requantizations are to the exact results. Requantizations for which this is not known
-    /// are left out. The key is the name of the requantization's node. After fusion, this name is still among the
-    /// sources of the fused node.
-    pub nearness: BTreeMap<String, Nearness>,
+    /// How near the results of requantizations are to the exact results, or what this is computed from. Requantizations
+    /// for which this is not known are left out. The key is the name of the requantization's node. After fusion, this
+    /// name is still among the sources of the fused node.
+    pub nearness: BTreeMap<String, Measured>,
     /// For each node, by its name, the row of the target's table from which it was made.
     pub origins: BTreeMap<String, String>,
 }
@@ -51,7 +51,7 @@ pub(crate) struct Lowering<'a> {
     /// model from which the data comes, or `None` if the data does not come from an input.
     behind: RefCell<BTreeMap<ValueId, Option<ValueId>>>,
     known: KnownBounds,
-    pub(crate) nearness: BTreeMap<ValueId, Nearness>,
+    pub(crate) nearness: BTreeMap<ValueId, Measured>,
     origins: BTreeMap<Symbol, &'a str>,
     /// The row of the table from which primitives are being made at present.
     pub(crate) row: Option<&'a str>,

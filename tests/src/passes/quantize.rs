@@ -445,7 +445,7 @@ pub(super) fn lower_graph(module: &mut Module, argument: &str) -> Result<Outcome
     let lowered = lowered.map_err(|error| told(module, error))?;
     *module = lowered.module;
     verify(module).map_err(|violation| violation.to_string())?;
-    let chosen = lowered.nearness.iter().filter_map(|(name, nearness)| match nearness {
+    let chosen = lowered.nearness.iter().filter_map(|(name, nearness)| match nearness.nearness()? {
         Nearness::Chosen { found, distance } => Some((name, found, distance.as_ref()?)),
         _ => None,
     });

@@ -1,6 +1,6 @@
 //! Derives the integers of a form from scales.
 
-use super::{Arithmetic, Built, FormRow, Reciprocal, Rescale, ScaleRule, Scales, TargetSpec};
+use super::{Arithmetic, Built, FormRow, Measured, Reciprocal, Rescale, ScaleRule, Scales, TargetSpec};
 use strait_core::{Reason, ReasonCode};
 use strait_requantize::scales::{
     ScaleError, ascend, fixed_point,
@@ -51,7 +51,7 @@ impl FormRow {
             |form: &Requantization| self.accepts(form, None).is_ok() && covers(form, rescale.accumulators).is_ok();
         let nearest = self.nearest(rescale).filter(|built| holds(&built.form));
         Ok(nearest.unwrap_or_else(|| Built {
-            nearness: self.derived(&form, rescale),
+            nearness: self.derived(&form, rescale).map(Measured::Later),
             form,
         }))
     }

@@ -2,7 +2,7 @@
 //! chooses these integers so that the results are closest to the ideal function (the requantization with the exact
 //! factor) on the accumulators that can occur. They are not always the integers that are closest to the factor.
 
-use super::nearness::{Nearness, interval};
+use super::nearness::{DerivedForm, Nearness, interval};
 use super::{FormRow, Rescale, ScaleRule};
 use strait_requantize::decide::{Ideal, best};
 use strait_requantize::{FormKind, Narrowing, Requantization, form};
@@ -12,9 +12,28 @@ use strait_requantize::{FormKind, Narrowing, Requantization, form};
 pub struct Built {
     /// The form with its integers, or with its scales if it is of a kind that has scales.
     pub form: Requantization,
-    /// How far the form is from the ideal function, which has the exact factor. `None` if the caller did not ask for
-    /// the distance, or if no bounds of the accumulators are known.
-    pub nearness: Option<Nearness>,
+    /// How far the form is from the ideal function, which has the exact factor. `None` if the distance is not asked for,
+    /// or if no bounds of the accumulators are known.
+    pub nearness: Option<Measured>,
+}
+
+/// The nearness of a form, or what it is computed from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Measured {
+    /// It was found when the integers of the form were chosen.
+    Already(Nearness),
+    /// Nothing of the form depends on it, so it can be computed later and beside other work.
+    Later(DerivedForm),
+}
+
+impl Measured {
+    /// The nearness. `None` if it cannot be computed.
+    pub fn nearness(&self) -> Option<Nearness> {
+        match self {
+            Measured::Already(nearness) => Some(*nearness),
+            Measured::Later(derived) => derived.nearness(),
+        }
+    }
 }
 
 impl FormRow {
@@ -58,7 +77,7 @@ impl FormRow {
         };
         Some(Built {
             form,
-            nearness: Some(Nearness::of_chosen(found.values())),
+            nearness: Some(Measured::Already(Nearness::of_chosen(found.values()))),
         })
     }
 }

@@ -89,25 +89,29 @@ impl Nearness {
     }
 }
 
-impl FormRow {
-    /// Computes how far results with the integers of this row's rule are from the ideal function, and how much closer
-    /// the results would be with other integers. Returns `None` for integers that the compiler chooses, for a plain
-    /// shift (whose factor is part of the weights), and if no bounds of the accumulators are known.
-    pub(super) fn derived(&self, form: &Requantization, rescale: &Rescale<'_>) -> Option<Nearness> {
-        let kind = self.form_kind();
-        let accumulators = rescale.accumulators?;
-        if self.from == ScaleRule::Free || kind == FormKind::ArithFolded {
-            return None;
-        }
-        let grids = self.grids(rescale);
-        let limits = self.choices(rescale);
-        let step = Step::from(form.clone());
-        let factor = rescale.scales.factor();
+/// A form whose integers the target's runtime computes, and the ideal function that it is compared with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DerivedForm {
+    step: Step,
+    factor: Per<f64>,
+    ties: Rounding,
+    grids: Grids,
+    accumulators: Per<(i64, i64)>,
+    /// The integers that the form could have instead. `None` for a kind of form without integers.
+    limits: Option<Limits>,
+    /// True if the runtime rounds twice, so that the best integers are searched for among forms that round once.
+    rounds_once: bool,
+}
+
+impl DerivedForm {
+    /// Computes how far results with the runtime's integers are from the ideal function, and how much closer the results
+    /// would be with other integers. `None` if a channel has no known accumulators or no ideal function.
+    pub fn nearness(&self) -> Option<Nearness> {
         let (mut runtime, mut possible) = (Distance::default(), PossibleGain::default());
-        for (channel, &exact) in factor.values().iter().enumerate() {
-            let interval = interval(accumulators, &factor, channel)?;
-            let ideal = Ideal::new(exact, self.tie_rule(), grids).ok()?;
-            match gain(&step, channel, &ideal, limits.as_ref(), interval) {
+        for (channel, &exact) in self.factor.values().iter().enumerate() {
+            let interval = interval(&self.accumulators, &self.factor, channel)?;
+            let ideal = Ideal::new(exact, self.ties, self.grids).ok()?;
+            match gain(&self.step, channel, &ideal, self.limits.as_ref(), interval) {
                 Ok(found) => {
                     runtime.add(&found.runtime);
                     possible.add(&found);
@@ -116,10 +120,32 @@ impl FormRow {
                 Err(_) => return None,
             }
         }
-        possible.rounds_once = kind == FormKind::Gemmlowp && self.roundings() == Roundings::Two;
+        possible.rounds_once = self.rounds_once;
         Some(Nearness::Derived {
             runtime,
-            gain: limits.map(|_| possible),
+            gain: self.limits.as_ref().map(|_| possible),
+        })
+    }
+}
+
+impl FormRow {
+    /// What the nearness of a form with the integers of this row's rule is computed from. Returns `None` for integers that
+    /// the compiler chooses, for a plain shift (whose factor is part of the weights), and if no bounds of the
+    /// accumulators are known.
+    pub(super) fn derived(&self, form: &Requantization, rescale: &Rescale<'_>) -> Option<DerivedForm> {
+        let kind = self.form_kind();
+        let accumulators = rescale.accumulators?;
+        if self.from == ScaleRule::Free || kind == FormKind::ArithFolded {
+            return None;
+        }
+        Some(DerivedForm {
+            step: Step::from(form.clone()),
+            factor: rescale.scales.factor(),
+            ties: self.tie_rule(),
+            grids: self.grids(rescale),
+            accumulators: accumulators.clone(),
+            limits: self.choices(rescale),
+            rounds_once: kind == FormKind::Gemmlowp && self.roundings() == Roundings::Two,
         })
     }
 
