@@ -37,6 +37,15 @@ impl ModelFiles {
     /// data files with their names.
     pub fn new(name: impl Into<String>, bytes: Bytes, others: Vec<(String, Bytes)>) -> ModelFiles {
         let file = sha256(&bytes);
+        ModelFiles::of_digest(name, (bytes, file), others)
+    }
+
+    /// Like [`ModelFiles::new`], for a file whose digest was already computed, by [`sha256`].
+    pub fn of_digest(
+        name: impl Into<String>,
+        (bytes, file): (Bytes, Digest),
+        others: Vec<(String, Bytes)>,
+    ) -> ModelFiles {
         ModelFiles {
             name: name.into(),
             digest: of_files(file, &others),

@@ -280,7 +280,12 @@ fn agree(
 
 /// Reads the float model with the same settings with which the artifact's model was read.
 pub(crate) fn float_module(opened: &Opened, float: FloatSide<'_>) -> Result<Module, Stop> {
-    let read = read_model(&opened.deployment.reading, false, float.file)?;
+    let read = read_model(
+        &opened.deployment.reading,
+        false,
+        float.file,
+        std::num::NonZeroUsize::MIN,
+    )?;
     let expected = opened.artifact.manifest().sources.model;
     if float.any || read.files.digest() == expected {
         return Ok(read.module);

@@ -31,6 +31,10 @@ pub trait Samples: Send + Sync {
         None
     }
 
+    /// Takes the outputs of the graph for a sample that was observed, in case they are of use. Several threads may call this
+    /// at the same time.
+    fn observed(&self, _index: usize, _outputs: Vec<Tensor>) {}
+
     /// The exchange with the processes that have the other shares of the samples, if several processes share the work.
     /// Passes over the samples then run only on the share of this process, and have the results for all samples.
     fn exchange(&self) -> Option<&Exchange<'_>> {
@@ -155,8 +159,11 @@ fn observed(
                 add(record, kind, position, (elements, tensor.shape()), axes);
             }
         };
-        let ran = plan.run_observed_inside(workspace, &views, observe);
-        ran.map(drop).map_err(Failure::Run)
+        let outputs = plan
+            .run_observed_inside(workspace, &views, observe)
+            .map_err(Failure::Run)?;
+        samples.observed(position as usize, outputs);
+        Ok(())
     };
     let workers = collect_in_workers(positions.len(), threads, worker, work, progress);
     let position = |at: usize| positions.get(at).map_or(at, |&position| position as usize);

@@ -445,10 +445,13 @@ pub(super) fn lower_graph(module: &mut Module, argument: &str) -> Result<Outcome
     let lowered = lowered.map_err(|error| told(module, error))?;
     *module = lowered.module;
     verify(module).map_err(|violation| violation.to_string())?;
-    let chosen = lowered.nearness.iter().filter_map(|(name, nearness)| match nearness.nearness()? {
-        Nearness::Chosen { found, distance } => Some((name, found, distance.as_ref()?)),
-        _ => None,
-    });
+    let chosen = lowered
+        .nearness
+        .iter()
+        .filter_map(|(name, nearness)| match nearness.nearness()? {
+            Nearness::Chosen { found, distance } => Some((name, found, distance?)),
+            _ => None,
+        });
     let lines = chosen.map(|(name, found, distance)| {
         let (max_lsb, differing, of) = (distance.max_lsb, distance.differing, distance.accumulators);
         format!("{name}: {found:?}, at most {max_lsb} LSB from the ideal, on {differing} of {of} accumulators")

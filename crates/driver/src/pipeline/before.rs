@@ -71,16 +71,17 @@ pub(super) fn before_targets<'a>(
         of_evaluation.map(|samples| session.phase("digest", None, |_| Ok(samples.digest().map_err(failure::data)?)));
     let evaluated = evaluated.transpose()?;
     session.agree("agree", &facts(loaded, ready, targets, evaluated)?)?;
-    let observation = ready.statistics(canonical, &ready.requests, loaded, session)?;
-    let constant = observe::constant_inputs(canonical, bodies, &observation);
+    let mut observed = ready.of_canonical(loaded, session)?;
+    let outputs = std::mem::take(&mut observed.outputs);
+    let constant = observe::constant_inputs(canonical, bodies, &observed.observation);
     let constant = inputs::at(loaded, &["calibration", "data"], constant);
     constant.0.iter().for_each(|finding| session.remark(finding));
-    let not_numbers = nan::found(loaded, canonical, &observation)?;
+    let not_numbers = nan::found(loaded, canonical, &observed.observation)?;
     let is_run = evaluation.is_some() || samples.count() > 0;
     let run = || {
         let side = Side::new(whole()?.as_ref(), &session.means().options, session)?;
         let side = side.followed_by(ready.tail.as_ref(), session)?;
-        let reference = Reference::new(&side, canonical, samples, session)?;
+        let reference = Reference::new(&side, canonical, samples, outputs, session)?;
         let notes = evaluation
             .as_ref()
             .map(|evaluation| float_notes(evaluation, &side, loaded, session));
@@ -90,11 +91,18 @@ pub(super) fn before_targets<'a>(
         let side = Some(side).filter(|_| evaluation.as_ref().is_some_and(compares));
         Ok::<_, Stop>((side, reference, notes.transpose()?))
     };
-    let (seen, float) = strait_execute::both(
+    let (unkept, (seen, float)) = strait_execute::both(
         session.threads,
-        || pictures::seen(loaded, &ready.specs, samples),
-        || is_run.then(run).transpose(),
+        || observed.keep(&ready.model),
+        || {
+            strait_execute::both(
+                session.threads,
+                || pictures::seen(loaded, &ready.specs, samples),
+                || is_run.then(run).transpose(),
+            )
+        },
     )?;
+    unkept.iter().for_each(|text| session.say(text));
     let (float, reference, float_notes) = float.unwrap_or_default();
     let is_random = config.calibration.data.as_ref().is_some_and(Data::is_random);
     let about_data: Vec<Diagnostic> = (is_random
@@ -133,7 +141,7 @@ pub(super) fn before_targets<'a>(
         remarks: ready.remarks.iter().cloned().chain(about_data).collect(),
         ready,
         evaluation,
-        observation,
+        observation: observed.observation,
         float,
         reference,
         float_notes,

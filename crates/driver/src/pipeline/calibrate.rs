@@ -27,7 +27,7 @@ use crate::{
 
 use super::{
     before, inputs, nan,
-    observe::{self, CachedObservation, Needed, constant_inputs, file_name, keep},
+    observe::{CachedObservation, Needed, constant_inputs, file_name, keep},
     ready::make_ready,
 };
 
@@ -112,13 +112,8 @@ pub fn calibrate(
         Some(share) => part(share, count)?,
     };
     let needed = Needed {
-        module: &ready.canonical,
-        bodies: &ready.bodies,
-        requests: &ready.requests,
-        samples: &ready.samples,
         covered,
-        key: session.phase("digest", None, |_| observe::key(&ready.canonical, &ready.samples))?,
-        model: &ready.model,
+        ..ready.needed_of_canonical()?
     };
     let name = file_name(&needed.key);
     let name = match shard {
@@ -129,7 +124,9 @@ pub fn calibrate(
         || loaded.config.calibration.cache.as_ref().join(&name),
         |out| place(out, &name),
     );
-    let CachedObservation { observation, is_new } = needed.found(&path, session)?;
+    let CachedObservation {
+        observation, is_new, ..
+    } = needed.found(&path, session)?;
     let constant = constant_inputs(&ready.canonical, &ready.bodies, &observation);
     let constant = inputs::at(loaded, &["calibration", "data"], constant);
     let not_numbers = nan::found(loaded, &ready.canonical, &observation)?;
@@ -139,6 +136,7 @@ pub fn calibrate(
         .chain(&not_numbers.0)
         .for_each(|finding| session.remark(finding));
     if is_new {
+        needed.model.unchanged().map_err(failure::model_changed)?;
         keep(&path, &observation, &needed.key).map_err(|error| unwritten(&path, &error))?;
     }
     Ok(Calibrated::new(path, &needed.key, observation.covered(), shard))

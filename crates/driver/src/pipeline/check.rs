@@ -45,7 +45,7 @@ pub fn check(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Resu
     (calibration.samples, calibration.cache) = (None, FilePath::new(&temporary.path().to_string_lossy()));
     let chosen = targets::chosen(&loaded, registry, session)?;
     let ready = make_ready(&loaded, session)?;
-    let observation = ready.statistics(&ready.canonical, &ready.requests, &loaded, session)?;
+    let observation = ready.of_canonical(&loaded, session)?.kept(&ready.model, session)?;
     let ranges = inputs::ranges(&ready.specs, &ready.samples);
     let mut checks = Checks { targets: Vec::new() };
     for (target, origin) in chosen {

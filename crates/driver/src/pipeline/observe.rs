@@ -3,8 +3,10 @@
 
 use std::{
     borrow::Cow,
+    collections::BTreeMap,
     fs::{self, File},
     path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
 };
 
 use strait_compile::CompileError;
@@ -48,49 +50,72 @@ pub(super) struct Needed<'a> {
 
 /// Returns the statistics of all calibration samples.
 ///
-/// The statistics are stored in the folder `cache`. The file's name depends on everything that the statistics depend
-/// on: the graph with its weights, and the samples with their preprocessing. If there is an undamaged file of that
-/// name, the statistics are read from this file, and the user is told. If the file cannot be written, the user is told,
-/// too. This is no error, because only the next run takes longer.
+/// The statistics are stored in the folder `cache`, once [`Observed::keep`] is called. The file's name depends on
+/// everything that the statistics depend on: the graph with its weights, and the samples with their preprocessing. If
+/// there is an undamaged file of that name, the statistics are read from this file, and the user is told.
 ///
 /// # Errors
-/// If samples cannot be used, the model cannot be run, files were changed in the meantime, or the user interrupts.
-pub(super) fn statistics(
-    (module, bodies): (&Module, &Bodies),
-    requests: &Requests,
-    (samples, model): (&Samples, &ModelFiles),
-    cache: &Path,
-    session: &Session<'_>,
-) -> Result<Observation, Stop> {
+/// If samples cannot be used, the model cannot be run, or the user interrupts.
+pub(super) fn statistics(needed: &Needed<'_>, cache: &Path, session: &Session<'_>) -> Result<Observed, Stop> {
     // Without samples, the scales come from a record of a vendor's tool or from the model itself. Nothing has to be
     // observed.
-    if samples.count() == 0 {
-        return Ok(Observation::default());
+    if needed.samples.count() == 0 {
+        return Ok(Observed::default());
     }
-    let needed = Needed {
-        module,
-        bodies,
-        requests,
-        samples,
-        covered: Coverage::all(samples.count() as u64),
-        key: session.phase("digest", None, |_| key(module, samples))?,
-        model,
-    };
     let path = cache.join(file_name(&needed.key));
-    let CachedObservation { observation, is_new } = needed.found(&path, session)?;
-    if is_new && let Err(error) = keep(&path, &observation, &needed.key) {
-        session.say(&format!(
-            "the statistics cannot be kept in {}: {error}",
-            cache.display()
-        ));
+    let found = needed.found(&path, session)?;
+    Ok(Observed {
+        observation: found.observation,
+        outputs: found.outputs,
+        unkept: found.is_new.then_some((path, needed.key)),
+    })
+}
+
+/// Statistics of all calibration samples.
+#[derive(Default)]
+pub(super) struct Observed {
+    pub(super) observation: Observation,
+    /// The outputs of the float model for the first samples, in their order. There are none if the statistics were read
+    /// from a file, or if the outputs are large.
+    pub(super) outputs: Vec<Vec<Tensor>>,
+    /// Where the statistics have to be stored, and under which key. `None` if they are stored already.
+    unkept: Option<(PathBuf, StatisticsKey)>,
+}
+
+impl Observed {
+    /// Stores the statistics, if they are new. If the file cannot be written, the result says so. This is no error,
+    /// because only the next run takes longer.
+    ///
+    /// # Errors
+    /// If a file of the model was changed in the meantime: the key was computed from the files before the run.
+    pub(super) fn keep(&self, model: &ModelFiles) -> Result<Option<String>, Stop> {
+        let Some((path, key)) = &self.unkept else {
+            return Ok(None);
+        };
+        model.unchanged().map_err(failure::model_changed)?;
+        let folder = path.parent().unwrap_or(path).display();
+        let failed = |error| format!("the statistics cannot be kept in {folder}: {error}");
+        Ok(keep(path, &self.observation, key).err().map(failed))
     }
-    Ok(observation)
+
+    /// Stores the statistics, if they are new, and returns them.
+    ///
+    /// # Errors
+    /// As for [`Observed::keep`].
+    pub(super) fn kept(self, model: &ModelFiles, session: &Session<'_>) -> Result<Observation, Stop> {
+        if let Some(text) = self.keep(model)? {
+            session.say(&text);
+        }
+        Ok(self.observation)
+    }
 }
 
 /// Statistics. If `is_new` is true, the statistics contain more than the file from which they were read, and the file
 /// has to be written again.
 pub(super) struct CachedObservation {
     pub(super) observation: Observation,
+    /// As for [`Observed`].
+    outputs: Vec<Vec<Tensor>>,
     pub(super) is_new: bool,
 }
 
@@ -98,14 +123,18 @@ impl Needed<'_> {
     /// Reads the statistics in the file at `path`, runs the model to measure the statistics that the file lacks, and
     /// returns all statistics.
     ///
+    /// The caller checks that the files of the model have not changed before it stores new statistics.
+    ///
     /// # Errors
     /// As for [`statistics`].
     pub(super) fn found(&self, path: &Path, session: &Session<'_>) -> Result<CachedObservation, Stop> {
         // Processes that share the work have to do the same steps, so none of them uses what only it may find.
         let kept = self.kept(path).filter(|_| session.exchange().is_none());
         let Some(mut observation) = kept else {
+            let (observation, outputs) = self.observed(self.requests, session)?;
             return Ok(CachedObservation {
-                observation: self.observed(self.requests, session)?,
+                observation,
+                outputs,
                 is_new: true,
             });
         };
@@ -115,13 +144,19 @@ impl Needed<'_> {
             "the statistics of {samples} are reused from {}",
             path.display()
         ));
-        let is_new = !unmet.is_empty();
+        let (is_new, mut outputs) = (!unmet.is_empty(), Vec::new());
         if is_new {
             let (missing, all) = (unmet.iter().count(), self.requests.iter().count());
             session.say(&format!("not in it, and observed now: {missing} of {all} statistics"));
-            observation.extend(self.observed(&unmet, session)?);
+            let (more, of_samples) = self.observed(&unmet, session)?;
+            observation.extend(more);
+            outputs = of_samples;
         }
-        Ok(CachedObservation { observation, is_new })
+        Ok(CachedObservation {
+            observation,
+            outputs,
+            is_new,
+        })
     }
 
     /// The statistics in a file, if the file belongs to the same model and samples.
@@ -130,18 +165,49 @@ impl Needed<'_> {
         (key == self.key && *found.covered() == self.covered).then_some(found)
     }
 
-    fn observed(&self, requests: &Requests, session: &Session<'_>) -> Result<Observation, Stop> {
-        let samples = Adapter::shared(self.samples, session);
+    /// The requested statistics, and the outputs of the model for the first samples.
+    fn observed(&self, requests: &Requests, session: &Session<'_>) -> Result<(Observation, Vec<Vec<Tensor>>), Stop> {
+        let outputs = FirstOutputs::default();
+        let samples = Adapter {
+            // If several processes share the samples, none of them has all outputs.
+            outputs: session.exchange().is_none().then_some(&outputs),
+            ..Adapter::shared(self.samples, session)
+        };
         let all = (requests, &samples as &dyn observe::Samples, &self.covered);
         let observed = strait_compile::observe((self.module, self.bodies), all, &session.means(), session);
         let observed = observed.map_err(|error| match error {
             CompileError::Observe(error) => stop(error, self.samples),
             other => other.into(),
         })?;
-        // The key was computed from the files of the model before the run, so the files must not have changed since
-        // then.
-        self.model.unchanged().map_err(failure::model_changed)?;
-        Ok(observed)
+        Ok((observed, outputs.in_order()))
+    }
+}
+
+/// Outputs are kept of at most this many samples, which is as many as are compared with the integer model.
+const MOST_KEPT: usize = crate::sanity::MOST_SAMPLES;
+
+/// Outputs of a sample that have more bytes than this are not kept.
+const MOST_BYTES_KEPT: usize = 4 << 20;
+
+/// The outputs of a model for the first samples, which are taken while the model is observed.
+#[derive(Default)]
+struct FirstOutputs(Mutex<BTreeMap<usize, Vec<Tensor>>>);
+
+impl FirstOutputs {
+    fn take(&self, index: usize, outputs: Vec<Tensor>) {
+        let bytes = outputs.iter().map(|output| output.view().bytes().len());
+        if index < MOST_KEPT && bytes.sum::<usize>() <= MOST_BYTES_KEPT {
+            let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.insert(index, outputs);
+        }
+    }
+
+    /// The outputs for all samples up to the first one whose outputs are not kept.
+    fn in_order(self) -> Vec<Vec<Tensor>> {
+        let kept = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let numbered = kept.into_iter().enumerate();
+        let first = numbered.take_while(|(at, (index, _))| at == index);
+        first.map(|(_, (_, outputs))| outputs).collect()
     }
 }
 
@@ -175,6 +241,7 @@ pub(super) fn constant_inputs(module: &Module, bodies: &Bodies, observation: &Ob
 pub(crate) struct Adapter<'a> {
     samples: &'a Samples,
     exchange: Option<&'a Exchange<'a>>,
+    outputs: Option<&'a FirstOutputs>,
 }
 
 impl<'a> Adapter<'a> {
@@ -183,6 +250,7 @@ impl<'a> Adapter<'a> {
         Adapter {
             samples,
             exchange: None,
+            outputs: None,
         }
     }
 
@@ -191,6 +259,7 @@ impl<'a> Adapter<'a> {
         Adapter {
             samples,
             exchange: session.exchange(),
+            outputs: None,
         }
     }
 }
@@ -207,6 +276,12 @@ impl observe::Samples for Adapter<'_> {
             .iter()
             .map(|one| Tensor::from_bytes(one.elem(), one.shape(), one.bytes()));
         tensors.collect::<Result<_, _>>().map_err(|error| error.to_string())
+    }
+
+    fn observed(&self, index: usize, outputs: Vec<Tensor>) {
+        if let Some(kept) = self.outputs {
+            kept.take(index, outputs);
+        }
     }
 
     fn exchange(&self) -> Option<&Exchange<'_>> {
@@ -228,11 +303,11 @@ fn stop(error: ObserveError, samples: &Samples) -> Stop {
     }
 }
 
-/// Computes digests of everything that statistics depend on.
+/// Computes the digest of a graph and its weights.
 ///
 /// # Errors
 /// If the module cannot be written as bytes, which is a bug in Strait.
-pub(super) fn key(module: &Module, samples: &Samples) -> Result<StatisticsKey, Stop> {
+pub(super) fn of_graph(module: &Module) -> Result<[u8; 32], Stop> {
     let mut module = Cow::Borrowed(module);
     if module.has_roundings() {
         // The bytes of a module do not contain scales that come from the source model. So these scales are turned into
@@ -247,11 +322,18 @@ pub(super) fn key(module: &Module, samples: &Samples) -> Result<StatisticsKey, S
     for tensor in &encoded.tensors {
         hasher.update(blake3::hash(tensor.bytes()).as_bytes());
     }
+    Ok(hasher.finalize().into())
+}
+
+/// The digests of everything that statistics depend on. `graph` is the digest of the graph.
+///
+/// # Errors
+/// If samples cannot be read.
+pub(super) fn key(graph: [u8; 32], samples: &Samples) -> Result<StatisticsKey, Stop> {
     let digest = samples.digest().map_err(failure::data)?;
-    let data = blake3::hash(Digest(digest).to_string().as_bytes());
     Ok(StatisticsKey {
-        model: hasher.finalize().into(),
-        data: data.into(),
+        model: graph,
+        data: blake3::hash(Digest(digest).to_string().as_bytes()).into(),
     })
 }
 

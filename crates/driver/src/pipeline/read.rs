@@ -1,13 +1,15 @@
 //! Reads a model from a file, sets its dimensions and cuts it. The result is a float module whose shapes are fixed.
 
 use crate::stop::Stop;
+use std::num::NonZeroUsize;
 use std::path::Path;
 
 use strait_artifact::ModelReading;
 use strait_compile::DeviceError;
-use strait_container::ModelFiles;
+use strait_container::{ModelFiles, sha256};
 use strait_core::Module;
 use strait_document::nearest;
+use strait_execute::ExecuteError;
 use strait_import::{Assumed, Decoded, ReadError, ReadOptions};
 
 use crate::{
@@ -58,8 +60,13 @@ pub(crate) fn reading(config: &types::Config) -> ModelReading {
 /// # Errors
 /// If the file is not a model, has unknown parts, cannot be cut as the configuration says, or has a dimension without a
 /// size.
-pub(crate) fn read_model(reading: &ModelReading, has_tail: bool, file: &Path) -> Result<FloatModel, Diagnostics> {
-    read_as(reading, Some(has_tail), file)
+pub(crate) fn read_model(
+    reading: &ModelReading,
+    has_tail: bool,
+    file: &Path,
+    threads: NonZeroUsize,
+) -> Result<FloatModel, Diagnostics> {
+    read_as(reading, Some(has_tail), file, threads)
 }
 
 /// Like [`read_model`], for a look at a model: dimensions without a size stay as they are, and nothing is embedded.
@@ -67,11 +74,16 @@ pub(crate) fn read_model(reading: &ModelReading, has_tail: bool, file: &Path) ->
 /// # Errors
 /// As for [`read_model`], apart from those about sizes.
 pub(crate) fn read_open(reading: &ModelReading, file: &Path) -> Result<FloatModel, Diagnostics> {
-    read_as(reading, None, file)
+    read_as(reading, None, file, NonZeroUsize::MIN)
 }
 
 /// Reads a model to compile it, with or without a tail, or only to look at it.
-fn read_as(reading: &ModelReading, compiled: Option<bool>, file: &Path) -> Result<FloatModel, Diagnostics> {
+fn read_as(
+    reading: &ModelReading,
+    compiled: Option<bool>,
+    file: &Path,
+    threads: NonZeroUsize,
+) -> Result<FloatModel, Diagnostics> {
     let named = |error: ReadError| failure::model_findings(&error, file);
     let bytes = model::mapped(file).map_err(|error| {
         let unreadable = || Diagnostic::error(codes::MODEL, format!("{} cannot be read: {error}", file.display()));
@@ -91,7 +103,14 @@ fn read_as(reading: &ModelReading, compiled: Option<bool>, file: &Path) -> Resul
         hybrid_as_float: reading.hybrid_as_float,
         batch: reading.batch.clone(),
     };
-    let (module, assumed) = model.read_single(&options).map_err(named)?;
+    // The digest of a large file takes about as long as reading the model from it.
+    let (digest, read) = strait_execute::both(
+        threads,
+        || Ok::<_, ExecuteError>(sha256(&bytes)),
+        || Ok(model.read_single(&options)),
+    )
+    .map_err(|error| Diagnostic::error(codes::MODEL, error.to_string()))?;
+    let (module, assumed) = read.map_err(named)?;
     let tail = (compiled == Some(true)).then(|| Tail::read(model.as_ref(), &options, &module));
     let tail = tail.transpose().map_err(|why| match why {
         NoTail::Read(error) => named(error),
@@ -103,7 +122,7 @@ fn read_as(reading: &ModelReading, compiled: Option<bool>, file: &Path) -> Resul
     };
     Ok(FloatModel {
         module,
-        files: ModelFiles::new(file.display().to_string(), bytes, model.data_files()),
+        files: ModelFiles::of_digest(file.display().to_string(), (bytes, digest), model.data_files()),
         assumed,
         tail: tail.flatten(),
     })
@@ -159,12 +178,13 @@ fn resolve(model: &dyn Decoded, key: &str, patterns: &[String]) -> Result<Vec<St
 ///
 /// # Errors
 /// If the file cannot be read, or does not have the digest that the configuration expects.
-pub(super) fn read(loaded: &Loaded) -> Result<FloatModel, Stop> {
+pub(super) fn read(loaded: &Loaded, threads: NonZeroUsize) -> Result<FloatModel, Stop> {
     let model = &loaded.config.model;
     let read = read_model(
         &reading(&loaded.config),
         model.tail == types::Tail::Onnx,
         model.file.as_ref(),
+        threads,
     )
     .map_err(|mut found| {
         for finding in &mut found.0 {

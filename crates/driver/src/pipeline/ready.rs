@@ -9,7 +9,7 @@ use strait_compile::{
 use strait_container::{Digest, ModelFiles, artifact_around, sha256};
 use strait_core::{Bodies, Module, Rewritten, Switches};
 use strait_import::FreeDimension;
-use strait_quantize::{Observation, Requests};
+use strait_quantize::{Observation, Requests, statistics::Coverage};
 use strait_samples::{InputSpec, Samples};
 use strait_target::{TargetSpec, spec::Activation};
 
@@ -22,7 +22,14 @@ use crate::{
     stop::Stop,
 };
 
-use super::{cache, inputs, model_grids, observe, outputs::Outputs, params, read::read, switches::switches};
+use super::{
+    cache, inputs, model_grids,
+    observe::{self, Needed, Observed},
+    outputs::Outputs,
+    params,
+    read::read,
+    switches::switches,
+};
 
 /// A record of a vendor's tool may have at most this many bytes. Larger files are not read.
 const MOST_BYTES: u64 = 64 << 20;
@@ -53,6 +60,8 @@ pub(super) struct Ready {
     pub(super) params: Option<Params>,
     /// Digest of the samples, or of the record if there is one.
     pub(super) calibration: Digest,
+    /// Digest of the canonical graph and its weights, on which its statistics depend.
+    graph: [u8; 32],
     pub(super) requests: Requests,
     /// How many outputs each convolution of the model has, before rules rewrite it.
     pub(super) outputs: Outputs,
@@ -61,6 +70,38 @@ pub(super) struct Ready {
 }
 
 impl Ready {
+    /// Returns the statistics of the values of the canonical graph on the calibration samples.
+    ///
+    /// # Errors
+    /// As for [`Ready::statistics`].
+    pub(super) fn of_canonical(&self, loaded: &Loaded, session: &Session<'_>) -> Result<Observed, Stop> {
+        observe::statistics(&self.needed_of_canonical()?, cache_of(loaded), session)
+    }
+
+    /// What the statistics of the canonical graph are measured on.
+    ///
+    /// # Errors
+    /// If samples cannot be read.
+    pub(super) fn needed_of_canonical(&self) -> Result<Needed<'_>, Stop> {
+        self.needed(&self.canonical, &self.requests, self.graph)
+    }
+
+    /// What the statistics of a graph are measured on. `graph` is its digest.
+    ///
+    /// # Errors
+    /// If samples cannot be read.
+    fn needed<'a>(&'a self, module: &'a Module, requests: &'a Requests, graph: [u8; 32]) -> Result<Needed<'a>, Stop> {
+        Ok(Needed {
+            module,
+            bodies: &self.bodies,
+            requests,
+            samples: &self.samples,
+            covered: Coverage::all(self.samples.count() as u64),
+            key: observe::key(graph, &self.samples)?,
+            model: &self.model,
+        })
+    }
+
     /// Returns the requested statistics of the values of `module` on the calibration samples.
     ///
     /// # Errors
@@ -72,9 +113,8 @@ impl Ready {
         loaded: &Loaded,
         session: &Session<'_>,
     ) -> Result<Observation, Stop> {
-        let cache = loaded.config.calibration.cache.as_ref();
-        let data = (&self.samples, &self.model);
-        observe::statistics((module, &self.bodies), requests, data, cache, session)
+        let needed = self.needed(module, requests, observe::of_graph(module)?)?;
+        observe::statistics(&needed, cache_of(loaded), session)?.kept(&self.model, session)
     }
 
     /// The rules of another configuration of the same model, and what they select.
@@ -125,7 +165,7 @@ pub(super) fn make_ready(loaded: &Loaded, session: &Session<'_>) -> Result<Ready
         let message = format!("statistics are not kept in the artifact {}", artifact.display());
         return Err(loaded.error(codes::OUTPUT, &path, message, "").into());
     }
-    let mut float = session.phase("read", None, |_| read(loaded))?;
+    let mut float = session.phase("read", None, |_| read(loaded, session.threads))?;
     let tail = float.tail.take();
     let asked = loaded.config.model.tail == types::Tail::Onnx;
     let no_tail = (asked && tail.is_none()).then(|| {
@@ -178,10 +218,22 @@ pub(super) fn make_ready(loaded: &Loaded, session: &Session<'_>) -> Result<Ready
         Ok(inputs::calibration(loaded, calibration.samples, &specs)?)
     })?;
     let samples = samples.unwrap_or_else(Samples::none);
-    let calibration = match &record {
-        Some(record) => sha256(record.text.as_bytes()),
-        None => Digest(session.phase("digest", None, |_| Ok(samples.digest().map_err(failure::data)?))?),
-    };
+    let (calibration, graph) = session.phase("digest", None, |_| {
+        strait_execute::both(
+            session.threads,
+            || {
+                Ok::<_, Stop>(match &record {
+                    Some(record) => sha256(record.text.as_bytes()),
+                    None => Digest(samples.digest().map_err(failure::data)?),
+                })
+            },
+            // Without samples, nothing is observed.
+            || match samples.count() {
+                0 => Ok([0; 32]),
+                _ => observe::of_graph(&canonical),
+            },
+        )
+    })?;
     Ok(Ready {
         canonical,
         bodies,
@@ -198,10 +250,16 @@ pub(super) fn make_ready(loaded: &Loaded, session: &Session<'_>) -> Result<Ready
         record,
         params,
         calibration,
+        graph,
         requests,
         outputs,
         tail,
     })
+}
+
+/// The folder that statistics are kept in.
+fn cache_of(loaded: &Loaded) -> &Path {
+    loaded.config.calibration.cache.as_ref()
 }
 
 /// Reads the text of a record of a vendor's tool.

@@ -115,7 +115,7 @@ pub fn seen(loaded: &Loaded, chosen: SeenSamples, out: &Path, session: &Session<
         "samples are not written into",
         "name a folder elsewhere with --out",
     )?;
-    let mut float = session.phase("read", None, |_| read(loaded))?;
+    let mut float = session.phase("read", None, |_| read(loaded, session.threads))?;
     let main = float.module.main;
     let bodies = float.module.lay_open(main);
     let specs = inputs::specs(&float.module, &bodies, loaded)?;
@@ -164,7 +164,7 @@ pub fn seen(loaded: &Loaded, chosen: SeenSamples, out: &Path, session: &Session<
 /// # Errors
 /// If the model cannot be read as the configuration says.
 pub fn input_names(loaded: &Loaded) -> Result<Vec<String>, Stop> {
-    let mut float = read(loaded)?;
+    let mut float = read(loaded, std::num::NonZeroUsize::MIN)?;
     let main = float.module.main;
     let bodies = float.module.lay_open(main);
     Ok(inputs::inputs(&float.module, &bodies)
@@ -178,7 +178,7 @@ pub fn input_names(loaded: &Loaded) -> Result<Vec<String>, Stop> {
 /// # Errors
 /// If anything is wrong with the configuration, the model or the samples, or if the user interrupts.
 pub(crate) fn float_outputs(loaded: &Loaded, most: usize, session: &Session<'_>) -> Result<Vec<Vec<Tensor>>, Stop> {
-    let mut float = session.phase("read", None, |_| read(loaded))?;
+    let mut float = session.phase("read", None, |_| read(loaded, session.threads))?;
     let main = float.module.main;
     let bodies = float.module.lay_open(main);
     let specs = inputs::specs(&float.module, &bodies, loaded)?;

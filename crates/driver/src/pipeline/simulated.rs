@@ -66,7 +66,7 @@ pub(crate) fn simulated(
         let why = "the artifact with the grids of its caches was another";
         return Err(other(loaded, &["output", "target", id], why).into());
     }
-    let observation = ready.statistics(&ready.canonical, &ready.requests, loaded, session)?;
+    let observation = ready.of_canonical(loaded, session)?.kept(&ready.model, session)?;
     let (of_target, selection) = ready.of_target(&observation, target.spec(), loaded, session)?;
     let parts = (&*of_target.module, &*of_target.observation, &selection);
     let ranges = Ranges::default();
