@@ -66,16 +66,22 @@ impl QuantParams {
         let Some(parts) = Parts::of_grid(self, &shape) else {
             return Ok(None);
         };
-        let codes = codes.to_i64()?;
+        Ok(match codes.elem() {
+            // Most codes have 8 bits, and need not be widened first.
+            Elem::I8 | Elem::I4 => self.reals_of(&parts, &codes.values::<i8>()?),
+            Elem::U8 | Elem::U4 => self.reals_of(&parts, &codes.values::<u8>()?),
+            _ => self.reals_of(&parts, &codes.to_i64()?),
+        })
+    }
+
+    fn reals_of<T: Copy + Into<i64>>(&self, parts: &Parts, codes: &[T]) -> Option<Vec<f32>> {
         let mut reals = Vec::with_capacity(codes.len());
         for row in codes.chunks(parts.row()) {
             let part = parts.of(reals.len());
-            let (Some(&scale), Some(&zero)) = (self.scale.get(part), self.zero_point.get(part)) else {
-                return Ok(None);
-            };
+            let (&scale, &zero) = (self.scale.get(part)?, self.zero_point.get(part)?);
             reals.extend(row.iter().map(|&code| dequantize(code, scale, zero)));
         }
-        Ok(Some(reals))
+        Some(reals)
     }
 
     /// Returns the smallest and the largest number that the codes stand for: for the whole tensor, or for each channel

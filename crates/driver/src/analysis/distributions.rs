@@ -1,6 +1,9 @@
 //! The distributions of computed tensors and the channels of weights, as the report has them.
 
+use std::{num::NonZeroUsize, ops::ControlFlow};
+
 use strait_core::ValueId;
+use strait_execute::{ExecuteError, map_in_order};
 use strait_quantize::statistics::{Histogram, Statistics};
 
 use crate::report::{BARS, ChannelsOfWeights, Distribution};
@@ -41,7 +44,14 @@ impl Analysed<'_> {
     }
 
     /// The channels of the weights of all layers whose weights have codes.
-    pub(crate) fn channels_of_weights(&self, groups: &[Group]) -> Vec<ChannelsOfWeights> {
+    ///
+    /// # Errors
+    /// If a thread cannot be used.
+    pub(crate) fn channels_of_weights(
+        &self,
+        groups: &[Group],
+        threads: NonZeroUsize,
+    ) -> Result<Vec<ChannelsOfWeights>, ExecuteError> {
         let of = |group: &Group| {
             let weights = self.coded_weights(group)?;
             let each = weights.channels.len().div_ceil(BARS).max(1);
@@ -56,7 +66,20 @@ impl Analysed<'_> {
                 snr: parts.map(smallest_snr).collect(),
             })
         };
-        groups.iter().filter_map(of).collect()
+        let mut all = Vec::new();
+        let work = |(): &mut (), at: usize| Ok::<_, ExecuteError>(groups.get(at).and_then(of));
+        let made = map_in_order(
+            groups.len(),
+            threads,
+            || Ok(()),
+            work,
+            |_, channels| {
+                all.extend(channels);
+                Ok(ControlFlow::Continue(()))
+            },
+        );
+        made.map_err(|error| error.or(ExecuteError::Ours("it was stopped".into())))?;
+        Ok(all)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Compiles a configuration to artifacts.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, num::NonZeroUsize, path::PathBuf, sync::Arc};
 
 use strait_artifact::{CommonParts, DEPLOYMENT_SCHEMA, DeployedInput, Deployment, DeviceForm, write};
 use strait_compile::{Shares, TargetLoops};
@@ -145,7 +145,7 @@ fn for_target(
     // The report reads what preparing the integer model reads too, and neither changes it.
     let (mut report, integer) = strait_execute::both(
         session.threads,
-        || Ok::<_, Stop>(report_of(&job, &lowered, &rewritten)),
+        || report_of(&job, &lowered, &rewritten, session.threads),
         || {
             let wanted = before.reference.as_ref();
             let side = wanted.map(|_| integer_side((&lowered.built, ready.tail.as_ref()), &loops, session));
@@ -394,7 +394,7 @@ fn skipped(rewritten: &Rewritten) -> Vec<Diagnostic> {
     refused.map(warning).collect()
 }
 
-fn report_of(job: &Job<'_>, lowered: &Lowered, rewritten: &Rewritten) -> Report {
+fn report_of(job: &Job<'_>, lowered: &Lowered, rewritten: &Rewritten, threads: NonZeroUsize) -> Result<Report, Stop> {
     let (spec, rewrites) = (job.target.spec(), rewritten.counts());
     let mut report = report::of_built(spec, job.canonical, &lowered.built, &rewrites);
     (report.rules, report.quantize) = effects(job, &lowered.built.annotated);
@@ -408,7 +408,7 @@ fn report_of(job: &Job<'_>, lowered: &Lowered, rewritten: &Rewritten) -> Report 
     let groups = groups(&lowered.built.annotated);
     report.distributions = analysed.distributions(&groups);
     if !job.loaded.config.output.redact {
-        report.weights = analysed.channels_of_weights(&groups);
+        report.weights = analysed.channels_of_weights(&groups, threads)?;
     }
-    report
+    Ok(report)
 }

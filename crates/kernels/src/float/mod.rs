@@ -11,6 +11,7 @@ mod matrix;
 mod pool;
 mod reduce;
 mod statistics;
+mod sums;
 
 pub use coded::{CodedMatrix, HalfBytes};
 pub use col2im::{Blocks, col2im};
@@ -22,3 +23,4 @@ pub use matrix::Matrix;
 pub use pool::{average_pool, max_pool};
 pub use reduce::{Reduction, reduce, softmax};
 pub use statistics::{Range, count_in_bins, range};
+pub use sums::{squared_errors, squares};

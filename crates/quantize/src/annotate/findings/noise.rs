@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 use std::f64::consts::LN_10;
 use strait_core::shape::element_count;
 use strait_core::{Graph, Kind, Module, Node, NodeId, Op, Port, QuantParams, Scheme, TensorData, ValueId};
-use strait_requantize::Per;
+use strait_kernels::{Context, float};
 
 /// The noise of an annotated graph.
 pub(crate) struct Noise<'a> {
@@ -167,7 +167,8 @@ impl<'a> Noise<'a> {
         let Ok(weights) = tensor.to_f32() else { return 0.0 };
         let each = (weights.len() / outputs).max(1);
         let rows = channels.iter().filter_map(|&channel| weights.chunks(each).nth(channel));
-        let squares: f64 = rows.flatten().map(|&w| f64::from(w) * f64::from(w)).sum();
+        let cx = Context::detect();
+        let squares: f64 = rows.map(|row| float::squares(&cx, row)).sum();
         let of_weights = self.of_weights(id, node, |channel| channels.contains(&channel));
         let of_weights = of_weights.unwrap_or(0.0) * outputs as f64;
         let incoming = (squares * self.leaving[x.index()] + of_weights) / channels.len().max(1) as f64;
@@ -221,7 +222,7 @@ impl<'a> Noise<'a> {
         let weights = node.input(1);
         let tensor = weights.and_then(|weights| self.module.constant(self.graph, weights));
         if let Some((tensor, weights)) = tensor.and_then(|tensor| Some((tensor, tensor.to_f32().ok()?))) {
-            let sum: f64 = weights.iter().map(|&w| f64::from(w) * f64::from(w)).sum();
+            let sum = float::squares(&Context::detect(), &weights);
             self.weights.insert(id, sum / self.outputs(node, tensor) as f64);
         }
     }
@@ -346,40 +347,14 @@ fn errors(
     if grid.block.is_some() {
         return 0.0;
     }
-    let each = (weights.len() / channels).max(1);
+    let (cx, each) = (Context::detect(), (weights.len() / channels).max(1));
     let rows = weights.chunks(each).enumerate().filter(|(channel, _)| counts(*channel));
     let of_row = |(channel, row): (usize, &[f32])| {
-        let at = |per: &Per<i32>| f64::from(per.get(channel).copied().unwrap_or(0));
-        let scale = f64::from(grid.scale.get(channel).copied().unwrap_or(1.0));
-        let zero = at(&grid.zero_point);
-        let [first, last] = codes.map(|code| code as f64);
-        let error = |w: f32| {
-            let code = half_away((f64::from(w) / scale + zero).clamp(first, last));
-            let error = f64::from(w) - (code - zero) * scale;
-            error * error
-        };
-        // The compiler makes vectors of the errors, but not of their sum.
-        let mut sum = 0.0;
-        let mut errors = [0.0; 64];
-        for weights in row.chunks(errors.len()) {
-            let errors = &mut errors[..weights.len()];
-            errors.iter_mut().zip(weights).for_each(|(to, &w)| *to = error(w));
-            errors.iter().for_each(|error| sum += error);
-        }
-        sum
+        let zero = grid.zero_point.get(channel).copied().unwrap_or(0);
+        let scale = grid.scale.get(channel).copied().unwrap_or(1.0);
+        float::squared_errors(&cx, row, (scale.into(), zero.into()), codes.map(|code| code as f64))
     };
     rows.map(of_row).sum()
-}
-
-/// Rounds a number with a magnitude of less than 2^51 to the nearest integer, ties away from zero. Unlike `f64::round`, it
-/// calls no function.
-fn half_away(v: f64) -> f64 {
-    // The sum with this number is rounded to an integer, ties to even.
-    const WHOLE: f64 = (1u64 << 52) as f64;
-    let size = v.abs();
-    let even = (size + WHOLE) - WHOLE;
-    let away = if size - even == 0.5 { even + 1.0 } else { even };
-    away.copysign(v)
 }
 
 #[cfg(test)]
