@@ -17,8 +17,8 @@ use crate::error::LowerError;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use strait_core::{
-    ConfigId, DataId, Derivation, Failure, Graph, Module, Move, Node, NodeId, Port, QuantParams, ReasonCode, Scheme,
-    State, TensorData, refused,
+    ConfigId, DataId, Derivation, Elem, Failure, Graph, Module, Move, Node, NodeId, Port, QuantParams, ReasonCode,
+    Scheme, State, TensorData, refused,
 };
 use strait_requantize::Rounding;
 use strait_target::TargetSpec;
@@ -241,20 +241,22 @@ fn made(module: &mut Module, spec: &TargetSpec, known: &mut Baked, id: ConfigId)
         return Ok(request(made));
     }
     let tensor = module.data(data).ok_or_else(missing)?;
-    let found = codes(tensor, &grid, range, scheme.rounding(), &how)?;
-    let outside = found
-        .iter()
-        .enumerate()
-        .find(|(_, code)| **code < range[0] || **code > range[1]);
-    // Only biases can be out of range here: all other codes saturate.
-    if let Some((element, code)) = outside {
-        let text = format!(
-            "element {element} of the bias is {code}: past [{}, {}]",
-            range[0], range[1]
-        );
-        return refused(ReasonCode::BiasWidth, text);
-    }
-    let made = TensorData::from_integers(elem, tensor.shape(), &found)?;
+    // Most parameters are weights of 8 bits. Only biases can be out of range: all other codes saturate.
+    let made = if elem == Elem::I8 && !matches!(how, How::Product(..)) {
+        let found = codes(tensor, &grid, range, scheme.rounding(), &how, |code| code as i8)?;
+        TensorData::from_values(tensor.shape(), &found)?
+    } else {
+        let found = codes(tensor, &grid, range, scheme.rounding(), &how, |code| code)?;
+        let mut numbered = found.iter().enumerate();
+        if let Some((element, code)) = numbered.find(|(_, code)| **code < range[0] || **code > range[1]) {
+            let text = format!(
+                "element {element} of the bias is {code}: past [{}, {}]",
+                range[0], range[1]
+            );
+            return refused(ReasonCode::BiasWidth, text);
+        }
+        TensorData::from_integers(elem, tensor.shape(), &found)?
+    };
     let made = module.add_data(made);
     known.made.insert(want, made);
     Ok(request(made))

@@ -20,15 +20,20 @@ pub(crate) enum How {
     Product(f32, Per<f32>),
 }
 
-/// Rounds the elements of a float tensor to codes of a grid. Codes out of range saturate, except with [`How::Product`]:
-/// a saturated bias would make the accumulator wrong, so the caller has to refuse such a bias.
-pub(crate) fn codes(
+/// At most this many elements are rounded before their codes are stored, so that wide codes stay in the cache.
+const ROUNDED: usize = 1 << 12;
+
+/// Rounds the elements of a float tensor to codes of a grid, which `store` converts to the type that they are stored in.
+/// Codes out of range saturate, except with [`How::Product`]: a saturated bias would make the accumulator wrong, so the
+/// caller has to refuse such a bias.
+pub(crate) fn codes<T>(
     tensor: &TensorData,
     grid: &QuantParams,
     range: [i64; 2],
     rounding: Rounding,
     how: &How,
-) -> Result<Vec<i64>, TensorError> {
+    store: impl Fn(i64) -> T,
+) -> Result<Vec<T>, TensorError> {
     let values = tensor.to_f32()?;
     let part = parts(grid, tensor.shape());
     if let How::Product(x, weights) = how {
@@ -37,7 +42,7 @@ pub(crate) fn codes(
             // For numbers beyond ±2^63, the cast saturates.
             rounding.round_f64(f64::from(real) / step) as i64
         };
-        return Ok(values.iter().enumerate().map(code).collect());
+        return Ok(values.iter().enumerate().map(code).map(store).collect());
     }
     // Only codes of biases have more than 32 bits.
     let range = range.map(|end| end.clamp(i32::MIN.into(), i32::MAX.into()) as i32);
@@ -51,7 +56,7 @@ pub(crate) fn codes(
             let code = Rounding::HalfEven.round_f64((f64::from(x) / from).round() * (from / to)) as i64;
             code.clamp((*range.start()).into(), (*range.end()).into())
         };
-        return Ok(values.iter().enumerate().map(code).collect());
+        return Ok(values.iter().enumerate().map(code).map(store).collect());
     }
     let is_twice = matches!(how, How::Twice(_));
     let scales = match is_twice {
@@ -59,18 +64,20 @@ pub(crate) fn codes(
         false => grid.scale.clone(),
     };
     let mut codes = Vec::with_capacity(values.len());
+    let mut rounded = Vec::with_capacity(ROUNDED);
     for row in values.chunks(part.row()) {
-        let first = codes.len();
-        let part = part.of(first);
+        let part = part.of(codes.len());
         let scale = scales.get(part).copied().unwrap_or(1.0);
         let zero = grid.zero_point.get(part).copied().unwrap_or(0);
-        quantize_each(row, (scale, zero), rounding, &range, &mut codes);
-        if is_twice {
-            let correction = f64::from(scale) / f64::from(grid.scale.get(part).copied().unwrap_or(1.0));
-            for code in &mut codes[first..] {
+        let correction = f64::from(scale) / f64::from(grid.scale.get(part).copied().unwrap_or(1.0));
+        for values in row.chunks(ROUNDED) {
+            rounded.clear();
+            quantize_each(values, (scale, zero), rounding, &range, &mut rounded);
+            for code in rounded.iter_mut().filter(|_| is_twice) {
                 let again = Rounding::HalfEven.round_f64(*code as f64 * correction) as i64;
                 *code = again.clamp((*range.start()).into(), (*range.end()).into());
             }
+            codes.extend(rounded.iter().map(|&code| store(code)));
         }
     }
     Ok(codes)
@@ -104,7 +111,8 @@ mod tests {
 
     fn all(shape: &[u64], values: &[f32], grid: &QuantParams, how: &How) -> Vec<i64> {
         let tensor = TensorData::from_values(shape, values).unwrap_or_else(|error| panic!("{error}"));
-        codes(&tensor, grid, [-127, 127], Rounding::HalfEven, how).unwrap_or_else(|error| panic!("{error}"))
+        codes(&tensor, grid, [-127, 127], Rounding::HalfEven, how, |code| code)
+            .unwrap_or_else(|error| panic!("{error}"))
     }
 
     #[test]

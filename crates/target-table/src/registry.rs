@@ -6,7 +6,7 @@ use crate::spec::{MAX_TABLE_BYTES, Options, Table, TableError};
 use crate::table_target::{FormKernel, Kernel, TableTarget};
 use crate::target::{Target, TargetError};
 use std::collections::{BTreeMap, BTreeSet};
-use std::{fmt, path::Path, sync::Arc};
+use std::{fmt, path::Path, sync::Arc, thread};
 use strait_document::diagnostic::SourceText;
 use strait_document::{Diagnostics, nearest};
 
@@ -308,9 +308,20 @@ impl Registry {
         let mut registry = Registry::default();
         let mut factories: Vec<&TargetFactory> = inventory::iter::<TargetFactory>.into_iter().collect();
         factories.sort_by_key(|f| (f.origin, f.table));
-        for factory in factories {
-            registry.add(factory)?;
-        }
+        // Checking a table takes milliseconds, and the tables do not depend on each other.
+        thread::scope(|scope| {
+            let start = |factory| {
+                thread::Builder::new()
+                    .spawn_scoped(scope, move || checked(factory))
+                    .ok()
+            };
+            let beside: Vec<_> = factories.iter().copied().map(start).collect();
+            factories.into_iter().zip(beside).try_for_each(|(factory, beside)| {
+                // If no thread could be started, this thread does the work.
+                let table = beside.and_then(|thread| thread.join().ok());
+                registry.add_checked(factory, table.unwrap_or_else(|| checked(factory))?)
+            })
+        })?;
         Ok(registry)
     }
 
@@ -319,8 +330,11 @@ impl Registry {
     /// # Errors
     /// As for [`Registry::builtin`].
     pub fn add(&mut self, factory: &TargetFactory) -> Result<(), RegistryError> {
+        self.add_checked(factory, checked(factory)?)
+    }
+
+    fn add_checked(&mut self, factory: &TargetFactory, table: Table) -> Result<(), RegistryError> {
         let origin = Origin::BuiltIn(factory.origin.into());
-        let table = Table::parse(factory.origin, factory.table)?;
         let refused = |message| RegistryError::Kernels {
             origin: origin.clone(),
             message,
@@ -460,6 +474,11 @@ pub fn read_table(path: &Path) -> Result<Table, RegistryError> {
     Ok(Table::checked(own, &|file| {
         text(&folder.join(file)).map_err(|message| format!("cannot read `{file}`: {message}"))
     })?)
+}
+
+/// Reads and checks the table of a target that comes from a crate.
+fn checked(factory: &TargetFactory) -> Result<Table, RegistryError> {
+    Ok(Table::parse(factory.origin, factory.table).map_err(TableError::from)?)
 }
 
 fn text(path: &Path) -> Result<Arc<SourceText>, String> {
