@@ -1,9 +1,11 @@
 //! Observe: runs the float graph once over the calibration data. The statistics do not depend on any target.
 
+mod clamps;
 mod shared;
 
 use crate::requests::{Requests, softmax_axes};
 use crate::statistics::{self, Coverage, Kind, Observation, Record};
+use clamps::Clamp;
 use std::collections::BTreeSet;
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::num::NonZeroUsize;
@@ -141,12 +143,18 @@ fn observed(
         .filter_map(|(at, name)| Some((at, *by_name.get(&name)?)))
         .collect();
     let axes = softmax_axes(module, module.main);
+    // In control flow, it is not sure that a value is computed whenever its operand is.
+    let clamps = match bodies.is_empty() {
+        true => clamps::clamps(main, requests),
+        false => BTreeMap::new(),
+    };
     // Each thread has records of its own. They are merged at the end, because merging takes longer than adding to records.
     let worker = || Ok((Workspace::new(&plan, &Threads::one()), Seen::new()));
     let work = |(workspace, seen): &mut (Workspace, Seen), at: usize| -> Result<(), Failure> {
         let position = positions[at];
         let sample = samples.sample(position as usize).map_err(Failure::Data)?;
         let views: Vec<TensorView<'_>> = sample.iter().map(Tensor::view).collect();
+        let mut clamped = BTreeSet::new();
         let observe = &mut |graph, value, tensor: TensorView<'_>| {
             let Some(&value) = values.get(&(graph, value)) else {
                 return;
@@ -154,6 +162,17 @@ fn observed(
             // Only float elements are observed.
             let Ok(elements) = tensor.values::<f32>() else { return };
             for kind in requests.kinds(value) {
+                if kind == Kind::Elements {
+                    if clamped.remove(&value) {
+                        continue;
+                    }
+                    if let Some(&Clamp { result, most }) = clamps.get(&value)
+                        && with_clamped(seen, position, elements, (value, result, most))
+                    {
+                        clamped.insert(result);
+                        continue;
+                    }
+                }
                 let record = seen.entry((value, kind)).or_insert_with(|| Record::new(kind));
                 let axes = axes.get(&value).into_iter().flatten().copied();
                 add(record, kind, position, (elements, tensor.shape()), axes);
@@ -209,6 +228,27 @@ fn observed(
 
 /// The records of some samples, or of all.
 type Seen = BTreeMap<(ValueId, Kind), Record>;
+
+/// Adds the elements of one sample of a value, and the same elements clamped to [0, `most`]. Returns false if nothing was
+/// added.
+fn with_clamped(
+    seen: &mut Seen,
+    sample: u64,
+    elements: &[f32],
+    (value, clamped, most): (ValueId, ValueId, f32),
+) -> bool {
+    let empty = || Record::new(Kind::Elements);
+    // Records cannot be borrowed from the map at the same time.
+    let key = (clamped, Kind::Elements);
+    let mut of_clamped = seen.remove(&key).unwrap_or_else(empty);
+    let of_value = seen.entry((value, Kind::Elements)).or_insert_with(empty);
+    let is_added = match (of_value, &mut of_clamped) {
+        (Record::Statistics(x), Record::Statistics(y)) => x.add_with_clamped(sample, elements, most, y),
+        _ => false,
+    };
+    seen.insert(key, of_clamped);
+    is_added
+}
 
 /// Adds the elements of one sample of a value to a record of this kind. `axes` are the axes along which softmaxes read the
 /// value.

@@ -22,5 +22,5 @@ pub use maths::{Unary, pow, unary};
 pub use matrix::Matrix;
 pub use pool::{average_pool, max_pool};
 pub use reduce::{Reduction, reduce, softmax};
-pub use statistics::{Range, count_in_bins, range};
+pub use statistics::{Range, count_clamped, count_in_bins, range};
 pub use sums::{squared_errors, squares};

@@ -35,8 +35,35 @@ pub fn range(cx: &Context, block: &[f32]) -> Option<Range> {
 pub fn count_in_bins(cx: &Context, elements: &[f32], scale: f32, low: i32, bins: usize) -> Vec<u64> {
     let bins = Bins { scale, low, bins };
     match elements.len() > MANY {
-        true => cx.run(BinsJob::<4> { elements, bins }),
-        false => cx.run(BinsJob::<1> { elements, bins }),
+        true => cx.run(BinsJob::<_, 4> { elements, bins }),
+        false => cx.run(BinsJob::<_, 1> { elements, bins }),
+    }
+}
+
+/// Counts elements, and at the same time what clamping them to [0, most] gives. Elements in (0, most) are counted in bins of
+/// the width 1/`fine`, in the first `bins` entries of the result: entry i has those with ⌊x·fine⌋ = i. All other elements
+/// are counted in the bins that [`count_in_bins`] would count them in, in the entries after that.
+///
+/// The elements and `coarse` have to satisfy what [`count_in_bins`] demands. So has `fine`, for elements in (0, most).
+pub fn count_clamped(
+    cx: &Context,
+    elements: &[f32],
+    (fine, bins, most): (f32, usize, f32),
+    (scale, low, more): (f32, i32, usize),
+) -> Vec<u64> {
+    let coarse = Bins { scale, low, bins: more };
+    let bins = Clamped {
+        fine: Bins {
+            scale: fine,
+            low: 0,
+            bins,
+        },
+        coarse,
+        most,
+    };
+    match elements.len() > MANY {
+        true => cx.run(BinsJob::<_, 2> { elements, bins }),
+        false => cx.run(BinsJob::<_, 1> { elements, bins }),
     }
 }
 
@@ -91,16 +118,28 @@ impl Job for RangeJob<'_> {
     }
 }
 
-/// The bins that elements are counted in.
+/// Says in which bin an element is counted.
+trait BinOf {
+    /// The number of bins.
+    fn count(&self) -> usize;
+
+    /// The number of the bin of an element.
+    fn of(&self, x: f32) -> u32;
+}
+
+/// Bins of one width.
 struct Bins {
     scale: f32,
     low: i32,
     bins: usize,
 }
 
-impl Bins {
-    /// The number of the bin of an element. The sum of its scaled value and 3·2^22 is rounded to an integer, which is then in
-    /// the low bits.
+impl BinOf for Bins {
+    fn count(&self) -> usize {
+        self.bins
+    }
+
+    /// The sum of the scaled element and 3·2^22 is rounded to an integer, which is then in the low bits.
     #[inline(always)]
     fn of(&self, x: f32) -> u32 {
         const WHOLE: f32 = (3u32 << 22) as f32;
@@ -112,20 +151,40 @@ impl Bins {
     }
 }
 
-/// Counts with several arrays. Neighbouring elements are counted in different ones: if they are equal, as zeros often
-/// are, the processor need not wait for one count before it adds to it again.
-struct BinsJob<'a, const ARRAYS: usize> {
-    elements: &'a [f32],
-    bins: Bins,
+/// Bins of [`count_clamped`].
+struct Clamped {
+    fine: Bins,
+    coarse: Bins,
+    most: f32,
 }
 
-impl<const ARRAYS: usize> Job for BinsJob<'_, ARRAYS> {
+impl BinOf for Clamped {
+    fn count(&self) -> usize {
+        self.fine.bins + self.coarse.bins
+    }
+
+    #[inline(always)]
+    fn of(&self, x: f32) -> u32 {
+        let coarse = self.coarse.of(x).wrapping_add(self.fine.bins as u32);
+        let fine = self.fine.of(x);
+        if (x > 0.0) & (x < self.most) { fine } else { coarse }
+    }
+}
+
+/// Counts with several arrays. Neighbouring elements are counted in different ones: if they are equal, as zeros often
+/// are, the processor need not wait for one count before it adds to it again.
+struct BinsJob<'a, B, const ARRAYS: usize> {
+    elements: &'a [f32],
+    bins: B,
+}
+
+impl<B: BinOf, const ARRAYS: usize> Job for BinsJob<'_, B, ARRAYS> {
     type Output = Vec<u64>;
 
     #[inline(always)]
     fn run<S: Simd>(self) -> Vec<u64> {
-        let mut sums = vec![0u64; self.bins.bins];
-        let mut counts = vec![[0u32; ARRAYS]; self.bins.bins];
+        let mut sums = vec![0u64; self.bins.count()];
+        let mut counts = vec![[0u32; ARRAYS]; self.bins.count()];
         // In so many elements, no count overflows.
         for piece in self.elements.chunks(u32::MAX as usize) {
             let (rows, rest) = piece.as_chunks::<ROW>();
@@ -211,6 +270,19 @@ mod tests {
                     count_in_bins(&Context::with_isa(isa), &numbers, scale, low, bins),
                     expect
                 );
+            }
+        }
+    }
+
+    #[test]
+    fn clamped_elements_are_counted_in_fine_bins_and_others_as_before() {
+        for isa in Isa::available() {
+            for (count, most) in [(0, 6.0), (65, 6.0), (1000, f32::INFINITY), (MANY + 1, 6.0)] {
+                let (numbers, cx) = (numbers(count), Context::with_isa(isa));
+                let (inside, outside): (Vec<f32>, Vec<f32>) = numbers.iter().partition(|x| **x > 0.0 && **x < most);
+                let found = count_clamped(&cx, &numbers, (16.0, 4000, most), (4.0, -600, 1600));
+                let fine = count_in_bins(&cx, &inside, 16.0, 0, 4000);
+                assert_eq!(found, [fine, count_in_bins(&cx, &outside, 4.0, -600, 1600)].concat());
             }
         }
     }

@@ -95,16 +95,13 @@ mod tests {
     }
 
     #[test]
-    fn halves_are_rounded_away_from_zero() {
-        for (x, expected) in [
-            (0.5, 1.0),
-            (-0.5, -1.0),
-            (2.5, 3.0),
-            (-2.5, -3.0),
-            (0.49, 0.0),
-            (-7.6, -8.0),
-        ] {
-            assert_eq!(half_away(x), expected, "{x}");
+    fn rounding_away_is_that_of_the_standard_library() {
+        for at in -4096..4096 {
+            let v = f64::from(at) / 2.0;
+            for v in [v.next_down(), v, v.next_up(), v * 1e11] {
+                assert_eq!(half_away(v), v.round());
+            }
         }
+        assert!(half_away(f64::NAN).is_nan());
     }
 }

@@ -15,7 +15,7 @@ const FINEST: i16 = -150;
 
 /// The largest number of elements whose bins are found by sorting. If there are more elements, they are counted in an
 /// array with an entry for every bin.
-const FEW: usize = 512;
+pub(super) const FEW: usize = 512;
 
 /// From this exponent up to 0, the factor 2^−exponent is a normal f32 of at least 1, with which every product is exact.
 const SHORTEST: i16 = -127;
@@ -48,7 +48,7 @@ fn power(exponent: i16) -> f64 {
 }
 
 /// ⌊x / 2^exponent⌋. It is exact, because scaling an f32 by a power of two is exact in f64.
-fn bin(x: f64, exponent: i16) -> i64 {
+pub(super) fn bin(x: f64, exponent: i16) -> i64 {
     floor(x * power(-exponent))
 }
 
@@ -125,9 +125,8 @@ impl Histogram {
         })
     }
 
-    /// Counts the finite elements. `min` and `max` are the smallest and the largest of them. `all_finite` says that there
-    /// are no others.
-    pub(super) fn add(&mut self, (elements, all_finite): (&[f32], bool), min: f32, max: f32) {
+    /// Makes the bins so wide that elements from `min` to `max` can be counted too. Returns the bins of both.
+    pub(super) fn make_room(&mut self, min: f32, max: f32) -> [i64; 2] {
         let (min, max) = (f64::from(min), f64::from(max));
         let largest = min.abs().max(max.abs());
         // With the exponent ⌊log2 largest⌋ − 12, the outermost bin would have an index of at least 4096, which is one
@@ -141,7 +140,21 @@ impl Histogram {
         while self.span(bin(min, self.exponent), bin(max, self.exponent)) > MAX_BINS as i64 {
             self.coarsen();
         }
-        let (scale, low) = (power(-self.exponent), bin(min, self.exponent));
+        [bin(min, self.exponent), bin(max, self.exponent)]
+    }
+
+    /// The factor 1 / width, if it is an f32 of at least 1 with which every product is exact.
+    pub(super) fn exact_scale(&self) -> Option<f32> {
+        (SHORTEST..=0)
+            .contains(&self.exponent)
+            .then(|| power(-self.exponent) as f32)
+    }
+
+    /// Counts the finite elements. `min` and `max` are the smallest and the largest of them. `all_finite` says that there
+    /// are no others.
+    pub(super) fn add(&mut self, (elements, all_finite): (&[f32], bool), min: f32, max: f32) {
+        let [low, high] = self.make_room(min, max);
+        let (scale, bins) = (power(-self.exponent), (high - low + 1) as usize);
         let finite = elements.iter().filter(|x| x.is_finite());
         // The span is at most MAX_BINS and contains bin 0, so every index fits into i16.
         let index = |x: &f32| floor(f64::from(*x) * scale);
@@ -149,17 +162,20 @@ impl Histogram {
             let mut indices: Vec<i16> = finite.map(|x| index(x) as i16).collect();
             indices.sort_unstable();
             self.absorb(indices.chunk_by(i16::eq).map(|same| (same[0], same.len() as u64)));
-        } else if all_finite && (SHORTEST..=0).contains(&self.exponent) {
-            let bins = (bin(max, self.exponent) - low + 1) as usize;
-            let counts = float::count_in_bins(&Context::detect(), elements, scale as f32, low as i32, bins);
-            let all = counts.into_iter().enumerate().filter(|(_, count)| *count > 0);
-            self.absorb(all.map(|(at, count)| ((low + at as i64) as i16, count)));
+        } else if let Some(scale) = self.exact_scale().filter(|_| all_finite) {
+            let counts = float::count_in_bins(&Context::detect(), elements, scale, low as i32, bins);
+            self.add_counts(low, &counts);
         } else {
-            let mut counts = vec![0u64; (bin(max, self.exponent) - low + 1) as usize];
+            let mut counts = vec![0u64; bins];
             finite.for_each(|x| counts[(index(x) - low) as usize] += 1);
-            let all = counts.iter().enumerate().filter(|(_, count)| **count > 0);
-            self.absorb(all.map(|(at, &count)| ((low + at as i64) as i16, count)));
+            self.add_counts(low, &counts);
         }
+    }
+
+    /// Adds the counts of consecutive bins from `low` on, for which there is room.
+    pub(super) fn add_counts(&mut self, low: i64, counts: &[u64]) {
+        let all = counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        self.absorb(all.map(|(at, &count)| ((low + at as i64) as i16, count)));
     }
 
     /// Adds the counts of another histogram.

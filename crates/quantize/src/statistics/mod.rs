@@ -4,6 +4,7 @@
 //! over threads. So the same data always gives the same bytes.
 
 mod channels;
+mod clamped;
 mod coverage;
 mod file;
 mod histogram;
@@ -31,6 +32,18 @@ pub struct SampleRange {
     pub max: f32,
     /// The number of elements that are NaN. These elements are counted nowhere else.
     pub nan: u64,
+}
+
+impl SampleRange {
+    /// The range of a sample without elements.
+    fn nothing(sample: u64) -> SampleRange {
+        SampleRange {
+            sample,
+            min: f32::INFINITY,
+            max: f32::NEG_INFINITY,
+            nan: 0,
+        }
+    }
 }
 
 /// Statistics of one value over all samples.
@@ -96,12 +109,7 @@ impl Statistics {
 
     /// Adds the elements of one sample. A sample may be added in several pieces.
     pub fn add(&mut self, sample: u64, elements: &[f32]) {
-        let mut range = SampleRange {
-            sample,
-            min: f32::INFINITY,
-            max: f32::NEG_INFINITY,
-            nan: 0,
-        };
+        let mut range = SampleRange::nothing(sample);
         let cx = Context::detect();
         let mut finite = 0;
         for block in elements.chunks(BLOCK) {
