@@ -12,16 +12,18 @@ pub use turns::Turns;
 use crate::boundary;
 use crate::error::LowerError;
 use crate::interval::KnownBounds;
-use crate::recipes::{self, Wide, dequantize_weights};
+use crate::recipes::{self, HowNear, Wide, dequantize_weights};
 use crate::walk::{Basis, Build, Walk, primitive_name, quantize};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use strait_core::op::{Dequantize, Quantize, ShiftLeft};
 use strait_core::{
     Def, Elem, Failure, Graph, Kind, Module, Node, NodeId, Op, Placement, Port, QuantParams, Reason, ReasonCode,
     Refusal, Stage, Symbol, TensorData, TensorError, Use, ValueId,
 };
+use strait_execute::each;
 use strait_requantize::{IntType, Rounding};
 use strait_target::TargetSpec;
 use strait_target::spec::Nearness;
@@ -51,7 +53,7 @@ pub(crate) struct Lowering<'a> {
     /// model from which the data comes, or `None` if the data does not come from an input.
     behind: RefCell<BTreeMap<ValueId, Option<ValueId>>>,
     known: KnownBounds,
-    pub(crate) nearness: BTreeMap<ValueId, Nearness>,
+    pub(crate) nearness: BTreeMap<ValueId, HowNear<'a>>,
     origins: BTreeMap<Symbol, &'a str>,
     /// The row of the table from which primitives are being made at present.
     pub(crate) row: Option<&'a str>,
@@ -161,7 +163,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// The lowered graph. It is an error if a node was refused.
-    fn finished(self) -> Result<Lowered, LowerError> {
+    fn finished(self, threads: NonZeroUsize) -> Result<Lowered, LowerError> {
         if !self.refused.is_empty() {
             return Err(LowerError::Nodes(self.refused));
         }
@@ -170,12 +172,13 @@ impl<'a> Lowering<'a> {
         boundary::cancel(&mut out, main).map_err(|failure| LowerError::Ours(failure.to_string()))?;
         let out = out;
         let name = |id| out.main().producer(id).map(|(_, node)| out.name(node.name).to_owned());
-        let nearness = self.nearness.into_iter();
-        let nearness = nearness.filter_map(|(id, near)| Some((name(id)?, near)));
+        let nearness: Vec<(ValueId, HowNear<'_>)> = self.nearness.into_iter().collect();
+        let computed = |(id, near): &(ValueId, HowNear<'_>)| Some((name(*id)?, near.computed()?));
+        let nearness = each(threads, &nearness, &computed);
         let origins = self.origins.into_iter();
         let origins = origins.map(|(name, row)| (out.name(name).to_owned(), row.to_owned()));
         Ok(Lowered {
-            nearness: nearness.collect(),
+            nearness: nearness.into_iter().flatten().collect(),
             origins: origins.collect(),
             module: out,
         })

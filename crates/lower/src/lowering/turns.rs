@@ -15,6 +15,7 @@ use crate::part::Part;
 use crate::recipes::Product;
 use crate::walk::{Build, Walk};
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
 use strait_core::{DataId, Def, Elem, Failure, Graph, Module, NodeId, QuantParams, Stage, TensorType, ValueId};
 use strait_requantize::Per;
 use strait_target::TargetSpec;
@@ -28,6 +29,8 @@ pub struct Turns {
     touched: BTreeSet<NodeId>,
     /// The number of nodes that were tried in the last run.
     visited: usize,
+    /// The number of threads that compute how near requantizations are to the ideal function. `None` for one thread.
+    threads: Option<NonZeroUsize>,
 }
 
 #[derive(Clone, Debug)]
@@ -60,6 +63,15 @@ impl Turns {
         }
     }
 
+    /// Sets the number of threads that compute how near requantizations are to the ideal function.
+    #[must_use]
+    pub fn on_threads(self, threads: NonZeroUsize) -> Turns {
+        Turns {
+            threads: Some(threads),
+            ..self
+        }
+    }
+
     /// Uses the parameters that an optimisation has chosen for a node.
     pub fn choose(&mut self, node: NodeId, chosen: Chosen) {
         self.baked.choose(node, Some(chosen));
@@ -72,6 +84,7 @@ impl Turns {
         baked.prune(module);
         Turns {
             baked,
+            threads: self.threads,
             ..Turns::default()
         }
     }
@@ -117,7 +130,7 @@ impl Turns {
         if !lowering.refused.is_empty() {
             self.cache = Some(TurnCache::new(&mut lowering, part.nodes));
         }
-        lowering.finished()
+        lowering.finished(self.threads.unwrap_or(NonZeroUsize::MIN))
     }
 }
 
@@ -166,7 +179,9 @@ impl TurnCache {
                 }
             }
         }
-        lowering.finished().map(drop)
+        // This graph is thrown away.
+        lowering.nearness.clear();
+        lowering.finished(NonZeroUsize::MIN).map(drop)
     }
 
     /// Adds a node to the nodes that have to be tried. If it reads sums, the nodes that make these sums are added too.

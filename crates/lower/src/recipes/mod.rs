@@ -30,7 +30,7 @@ mod softmax;
 mod sum;
 
 use crate::lowering::{Grid, Lowering, QuantizedValue};
-pub(crate) use narrow::{Product, Wide};
+pub(crate) use narrow::{HowNear, Product, Wide};
 use narrow::{not_coarser, requantize};
 use std::sync::Arc;
 use strait_core::op::{ResizeMode, ShiftLeft};

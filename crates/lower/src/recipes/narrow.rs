@@ -9,7 +9,7 @@ use strait_core::{Carrier, Channels, Elem, Failure, QuantParams, Reason, ReasonC
 use strait_requantize::range::Terms;
 use strait_requantize::{IntType, Per, Requantization};
 use strait_target::TargetSpec;
-use strait_target::spec::{Arithmetic, Built, FormRow, Reciprocal, Rescale, Scales};
+use strait_target::spec::{Arithmetic, Built, FormRow, Nearness, Reciprocal, Rescale, Scales};
 
 /// The numbers from which the scale of an accumulator is computed. A target's rules round the product of scales
 /// differently in each case.
@@ -93,7 +93,7 @@ pub(super) fn not_coarser(failure: Failure) -> Failure {
 
 /// The grid to which accumulators or codes are requantized.
 #[derive(Clone, Copy)]
-pub(super) struct Narrow {
+pub(crate) struct Narrow {
     pub(super) scale: f32,
     pub(super) zero: i32,
     pub(super) out: IntType,
@@ -159,21 +159,64 @@ pub(super) fn requantize(
         wide.zero = 0;
     }
     let accumulators = lowering.bounds(wide.acc);
-    let built = |to| form(spec, forms, &wide.product, wide.zero, to, accumulators.as_ref());
+    let built = |to| named_form(spec, forms, &wide.product, wide.zero, to, accumulators.as_ref());
     // Each doubling of the scale halves the factor that the form has to represent.
     let coarser = |doublings: &u32| {
         let scale = to.scale * 2f32.powi(*doublings as i32);
         scale.is_finite() && built(Narrow { scale, ..to }).is_ok()
     };
-    let built = built(to).map_err(|reason| match (1..=MOST_DOUBLINGS).find(coarser) {
+    let (row, built) = built(to).map_err(|reason| match (1..=MOST_DOUBLINGS).find(coarser) {
         Some(doublings) => Failure::TooFine { reason, doublings },
         None => reason.into(),
     })?;
+    let nearness = match (built.nearness, spec.form.get(row), accumulators) {
+        (Some(chosen), ..) => Some(HowNear::Chosen(chosen)),
+        (None, Some(row), Some(accumulators)) => Some(HowNear::Derived(Box::new(Derived {
+            row,
+            form: built.form.clone(),
+            product: wide.product.clone(),
+            zero: wide.zero,
+            to,
+            accumulators,
+        }))),
+        (None, ..) => None,
+    };
     let codes = emit(lowering, site, wide, to.grid(), built.form, suffix)?;
-    if let Some(nearness) = built.nearness {
+    if let Some(nearness) = nearness {
         lowering.nearness.insert(codes, nearness);
     }
     Ok(codes)
+}
+
+/// How near a requantization is to the ideal function.
+pub(crate) enum HowNear<'a> {
+    /// Known, since the integers were chosen for it.
+    Chosen(Nearness),
+    /// Still to be computed. This takes longer than lowering the node, and nothing in lowering depends on it.
+    Derived(Box<Derived<'a>>),
+}
+
+/// What is needed to compute how near a requantization is to the ideal function.
+pub(crate) struct Derived<'a> {
+    row: &'a FormRow,
+    form: Requantization,
+    product: Product,
+    zero: i32,
+    to: Narrow,
+    accumulators: Per<(i64, i64)>,
+}
+
+impl HowNear<'_> {
+    /// Computes it; `None` if it is not known.
+    pub(crate) fn computed(&self) -> Option<Nearness> {
+        match self {
+            HowNear::Chosen(nearness) => Some(*nearness),
+            HowNear::Derived(of) => {
+                let rescale = rescale(&of.product, (of.zero, true), of.to, Some(&of.accumulators));
+                of.row.derived(&of.form, &rescale)
+            }
+        }
+    }
 }
 
 /// Requantizes codes to the grid of a product's sums, in 32 bits, by the first of `forms` that fits.
@@ -216,17 +259,37 @@ pub(super) fn form(
     to: Narrow,
     accumulators: Option<&Per<(i64, i64)>>,
 ) -> Result<Built, Reason> {
-    let scales = product.scales(to.scale);
-    let per_channel = scales.factor().channels().is_some();
+    named_form(spec, forms, product, zero, to, accumulators).map(|(_, built)| built)
+}
+
+/// The same as [`form`], with the name of the form.
+fn named_form<'a>(
+    spec: &TargetSpec,
+    forms: &'a [String],
+    product: &Product,
+    zero: i32,
+    to: Narrow,
+    accumulators: Option<&Per<(i64, i64)>>,
+) -> Result<(&'a str, Built), Reason> {
+    let per_channel = product.scales(to.scale).factor().channels().is_some();
     let takes_zero = rows(spec, forms).any(|row| row.takes_input_zero(per_channel));
-    let rescale = Rescale {
-        scales,
+    spec.build(forms, &rescale(product, (zero, takes_zero), to, accumulators))
+}
+
+/// The scales of a requantization. The zero point of the codes is left out if no form takes it.
+fn rescale<'a>(
+    product: &'a Product,
+    (zero, takes_zero): (i32, bool),
+    to: Narrow,
+    accumulators: Option<&'a Per<(i64, i64)>>,
+) -> Rescale<'a> {
+    Rescale {
+        scales: product.scales(to.scale),
         input_zero: if takes_zero { zero } else { 0 },
         output_zero: to.zero,
         out: to.out,
         accumulators,
-    };
-    spec.build(forms, &rescale).map(|(_, built)| built)
+    }
 }
 
 /// Appends a requantize node that shifts: it uses the row's form that shifts, which drops the lowest bits of `wide`.

@@ -50,10 +50,7 @@ impl FormRow {
         let holds =
             |form: &Requantization| self.accepts(form, None).is_ok() && covers(form, rescale.accumulators).is_ok();
         let nearest = self.nearest(rescale).filter(|built| holds(&built.form));
-        Ok(nearest.unwrap_or_else(|| Built {
-            nearness: self.derived(&form, rescale),
-            form,
-        }))
+        Ok(nearest.unwrap_or(Built { form, nearness: None }))
     }
 
     /// Builds the form that maps an accumulator x to `sat(round(x / 2^shift))`, within this row's limits. This form is

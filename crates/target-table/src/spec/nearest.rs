@@ -12,8 +12,8 @@ use strait_requantize::{FormKind, Narrowing, Requantization, form};
 pub struct Built {
     /// The form with its integers, or with its scales if it is of a kind that has scales.
     pub form: Requantization,
-    /// How far the form is from the ideal function, which has the exact factor. `None` if the caller did not ask for
-    /// the distance, or if no bounds of the accumulators are known.
+    /// How far the form is from the ideal function, which has the exact factor. `None` if the compiler did not choose the
+    /// integers: [`FormRow::derived`] computes the distance of other integers, which takes longer than to build them.
     pub nearness: Option<Nearness>,
 }
 

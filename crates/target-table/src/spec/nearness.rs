@@ -93,7 +93,7 @@ impl FormRow {
     /// Computes how far results with the integers of this row's rule are from the ideal function, and how much closer
     /// the results would be with other integers. Returns `None` for integers that the compiler chooses, for a plain
     /// shift (whose factor is part of the weights), and if no bounds of the accumulators are known.
-    pub(super) fn derived(&self, form: &Requantization, rescale: &Rescale<'_>) -> Option<Nearness> {
+    pub fn derived(&self, form: &Requantization, rescale: &Rescale<'_>) -> Option<Nearness> {
         let kind = self.form_kind();
         let accumulators = rescale.accumulators?;
         if self.from == ScaleRule::Free || kind == FormKind::ArithFolded {
