@@ -1,6 +1,10 @@
 //! Writes an artifact, file by file.
 
-use std::{collections::BTreeMap, num::NonZeroUsize};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    num::NonZeroUsize,
+    sync::{Mutex, PoisonError},
+};
 
 use serde::Serialize;
 use strait_compile::{Balance, Built};
@@ -26,27 +30,49 @@ pub struct CommonParts<'a, P> {
     pub deployment: &'a Deployment<P>,
 }
 
-impl<P: Serialize> CommonParts<'_, P> {
-    fn add(
-        &self,
+/// Writes a file.
+type Work<'a> = Box<dyn FnOnce() -> Result<(), ArtifactError> + Send + 'a>;
+
+impl<P: Serialize + Sync> CommonParts<'_, P> {
+    /// What has to be done to write the files. What takes longest comes first.
+    fn works<'a>(
+        &'a self,
         [report, quantization, deployment, params]: [Reserved; 4],
-        writer: &ArtifactWriter,
-    ) -> Result<(), ArtifactError> {
-        writer.add_model(&self.built.module, &self.built.certificates)?;
-        writer.add_reserved(report, |out| self.report.write_json(out))?;
-        let quantized = Quantization::of(&self.built.annotated);
-        writer.add_reserved(quantization, |out| quantized.write_json(out))?;
-        writer.add_reserved(deployment, |out| {
-            serde_json::to_writer_pretty(&mut *out, self.deployment)?;
-            out.write_all(b"\n")
-        })?;
-        let migrated = self
-            .built
-            .migrated()
-            .map(|copy| factors(&copy.float, &copy.balance).to_string());
-        let grids = Params::of(&self.built.annotated, migrated);
-        writer.add_reserved(params, |out| out.write_all(grids.to_toml().as_bytes()))
+        writer: &'a ArtifactWriter,
+    ) -> VecDeque<Work<'a>> {
+        let of_params = || {
+            let copy = self.built.migrated();
+            let migrated = copy.map(|copy| factors(&copy.float, &copy.balance).to_string());
+            let grids = Params::of(&self.built.annotated, migrated);
+            writer.add_reserved(params, |out| out.write_all(grids.to_toml().as_bytes()))
+        };
+        let of_quantization = || {
+            let quantized = Quantization::of(&self.built.annotated);
+            writer.add_reserved(quantization, |out| quantized.write_json(out))
+        };
+        let of_deployment = || {
+            writer.add_reserved(deployment, |out| {
+                serde_json::to_writer_pretty(&mut *out, self.deployment)?;
+                out.write_all(b"\n")
+            })
+        };
+        VecDeque::from([
+            Box::new(|| writer.add_model(&self.built.module, &self.built.certificates)) as Work<'a>,
+            Box::new(|| writer.add_reserved(report, |out| self.report.write_json(out))),
+            Box::new(of_quantization),
+            Box::new(of_params),
+            Box::new(of_deployment),
+        ])
     }
+}
+
+/// Does what is left to do, until another thread has taken the last of it or something fails.
+fn work_off(works: &Mutex<VecDeque<Work<'_>>>) -> Result<(), ArtifactError> {
+    let next = || works.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+    while let Some(work) = next() {
+        work()?;
+    }
+    Ok(())
 }
 
 /// The digest of the factors by which scale was moved in `float`, a copy of the model: for each layer its name, and the factors
@@ -69,7 +95,7 @@ pub fn factors(float: &Module, layers: &BTreeMap<NodeId, Balance>) -> Digest {
 /// artifact.
 ///
 /// The function `others` adds the files that the target asks for. If there are enough threads, it runs at the same time
-/// as the rest of the work.
+/// as the rest of the work, and this thread then takes its share of what is left.
 ///
 /// # Errors
 /// If the folder cannot be written, or `others` fails.
@@ -88,8 +114,15 @@ pub fn write<P: Serialize + Sync, T, E: From<ArtifactError> + From<ExecuteError>
         writer.reserve(DEPLOYMENT_FILE)?,
         writer.reserve(PARAMS_FILE)?,
     ];
-    let own = || Ok(parts.add(names, &writer)?);
-    let ((), others) = both(threads, own, || others(&writer))?;
+    let works = Mutex::new(parts.works(names, &writer));
+    let own = || Ok(work_off(&works)?);
+    let here = || {
+        let done = others(&writer)?;
+        work_off(&works)?;
+        Ok::<T, E>(done)
+    };
+    let ((), others) = both(threads, own, here)?;
+    drop(works);
     let manifest = writer.commit(Provenance {
         ports: ports(&parts.built.module, parts.deployment),
         sources,

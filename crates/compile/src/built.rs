@@ -56,6 +56,11 @@ impl Built {
         self.migrated().map_or(compiled, |copy| &copy.float)
     }
 
+    /// The number of threads with which the model was made.
+    pub fn threads(&self) -> NonZeroUsize {
+        self.kept.threads
+    }
+
     /// The copy of the float model in which scale was moved between layers, if there is one.
     pub fn migrated(&self) -> Option<&MigratedCopy> {
         self.optimised.as_ref()?.migration.as_ref()?.copy.as_ref()

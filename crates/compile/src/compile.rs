@@ -4,10 +4,10 @@ use crate::built::{Built, Kept, Revision};
 use crate::task::Task;
 use std::sync::{Arc, Mutex};
 
-use strait_execute::{Demand, Threads, both};
+use strait_execute::{Demand, Plan, Threads, both};
 use strait_optimize::Optimised;
 use strait_target::spec::Measured;
-use strait_verify::{VerifyError, VerifyOptions, verify_module};
+use strait_verify::{VerifyError, VerifyOptions, verify_and_keep};
 
 use crate::{
     CompileError, TargetLoops, Watch, blame, check_invariants,
@@ -28,20 +28,21 @@ pub fn compile(task: &Task<'_>, watch: &dyn Watch) -> Result<Built, CompileError
 }
 
 /// Checks a built model. The requantizations are compared with the target's own model of its arithmetic, and the fused
-/// graph is compared with the lowered graph.
+/// graph is compared with the lowered graph. Returns the plan for the fused graph with the target's kernels, if it was run.
 ///
 /// # Errors
 /// Layers fail the check, a run fails or takes more than its limits allow, or the caller has asked to stop.
-pub fn hold(task: &Task<'_>, built: &mut Built, watch: &dyn Watch) -> Result<(), CompileError> {
-    let demand = Demand::comparing(built.open())?;
+pub fn hold(task: &Task<'_>, built: &mut Built, watch: &dyn Watch) -> Result<Option<Plan>, CompileError> {
+    let of_runs = || Demand::comparing(built.open()).map_err(CompileError::from);
+    let (demand, ()) = both(task.threads, of_runs, || check_invariants(built.open(), "fuse"))?;
     task.limits.admit(&demand, task.threads)?;
     watch.admitted(&demand, 1);
-    built.own_model = watch.step("verify", None, |_| {
+    let (held, plan) = watch.step("verify", None, |_| {
         let held = own_model::hold(task.target.as_ref(), built.open())?;
-        verify(task, built)?;
-        Ok::<_, CompileError>(held)
+        Ok::<_, CompileError>((held, verify(task, built)?))
     })?;
-    Ok(())
+    built.own_model = held;
+    Ok(plan)
 }
 
 /// Places, annotates, bakes and lowers the nodes, and repeats this until no node is refused any more. Then fuses the
@@ -100,13 +101,12 @@ pub(crate) fn build_from(task: &Task<'_>, before: Option<&Built>, watch: &dyn Wa
 
 /// Runs the fused graph with the target's kernels, and compares its results with those of the lowered graph. The code
 /// that compares is independent of the compiler. A difference is a defect of the compiler or of the target's code
-/// (`blame.rs`).
+/// (`blame.rs`). Returns the plan for the fused graph, if it was run. The module has to satisfy its invariants.
 ///
 /// # Errors
 /// Layers with different results, or a run that fails.
-pub fn verify(task: &Task<'_>, built: &Built) -> Result<(), CompileError> {
+pub fn verify(task: &Task<'_>, built: &Built) -> Result<Option<Plan>, CompileError> {
     let (module, certificates) = (built.open(), built.certificates.as_slice());
-    check_invariants(module, "fuse")?;
     let threads = Threads::new(task.threads);
     let loops = TargetLoops(task.target.clone());
     let options = VerifyOptions {
@@ -115,12 +115,12 @@ pub fn verify(task: &Task<'_>, built: &Built) -> Result<(), CompileError> {
         loops: &loops,
         ..VerifyOptions::new(&threads)
     };
-    let report = verify_module(module, certificates, &options).map_err(|error| match error {
+    let (report, plan) = verify_and_keep(module, certificates, &options).map_err(|error| match error {
         VerifyError::Execute { source, .. } => CompileError::Execute(source),
         error => CompileError::Defect(format!("the integer model cannot be verified: {error}")),
     })?;
     match report.is_sound() {
-        true => Ok(()),
+        true => Ok(plan),
         false => Err(blame::error(task, module, certificates, &report.findings, &threads)),
     }
 }

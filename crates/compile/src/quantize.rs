@@ -198,12 +198,14 @@ fn attempt(
         }
     })?;
     let Some(lowered) = lowered else { return Ok(None) };
-    both(
+    let (mut findings, ()) = both(
         task.threads,
-        || check_invariants(&module, "annotate"),
+        || {
+            check_invariants(&module, "annotate")?;
+            Ok(fixpoint.findings(&module, &how))
+        },
         || check_invariants(&lowered.module, "lower"),
     )?;
-    let mut findings = fixpoint.findings(&module, &how);
     findings.requantized = requantized(&module, &grids, freed).map_err(CompileError::defect)?;
     let unfitting = fixpoint.unfitting().iter().filter(|(value, _)| grids.has(**value));
     let unfitting = unfitting.map(|(&value, why)| (value, why.clone())).collect();

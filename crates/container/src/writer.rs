@@ -13,7 +13,7 @@ use crate::unfinished::{Closable, Files, Unfinished, create, files};
 use crate::{ArtifactError, MANIFEST_FILE, MODEL_FILE};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use strait_core::{CertificateRecord, Module};
@@ -30,6 +30,9 @@ pub struct ArtifactWriter {
     staging: Staging,
     files: Mutex<Files>,
 }
+
+/// The number of bytes of a file that are collected before they are hashed and written.
+const BUFFER: usize = 1 << 16;
 
 /// A reserved file name: nobody else can write a file of this name any more.
 #[derive(Debug)]
@@ -120,7 +123,11 @@ impl ArtifactWriter {
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), ArtifactError> {
         let mut file = self.begin_reserved(name)?;
-        write(&mut file).map_err(ArtifactError::io(&file.path))?;
+        // Text is written word by word. It is hashed and handed to the system in long pieces.
+        let mut out = BufWriter::with_capacity(BUFFER, &mut file);
+        let written = write(&mut out).and_then(|()| out.flush());
+        drop(out);
+        written.map_err(ArtifactError::io(&file.path))?;
         file.finish()
     }
 

@@ -141,6 +141,32 @@ pub fn both<T: Send, U, E: From<ExecuteError> + Send>(
     Ok((first?, second?))
 }
 
+/// Applies `map` to each item. Each thread takes a part of neighbouring items. The results have the order of the items,
+/// whatever the number of threads is.
+pub fn each<T: Sync, R: Send>(threads: NonZeroUsize, items: &[T], map: &(impl Fn(&T) -> R + Sync)) -> Vec<R> {
+    let alone = || items.iter().map(map).collect();
+    let (Some(few), true) = (NonZeroUsize::new(threads.get() / 2), items.len() > 1) else {
+        return alone();
+    };
+    let rest = NonZeroUsize::new(threads.get() - few.get()).unwrap_or(few);
+    let (first, second) = items.split_at(items.len() * few.get() / threads.get());
+    let done = both::<_, _, ExecuteError>(threads, || Ok(each(few, first, map)), || Ok(each(rest, second, map)));
+    match done {
+        Ok((mut all, more)) => {
+            all.extend(more);
+            all
+        }
+        Err(_) => alone(),
+    }
+}
+
+/// Frees a large value on a thread of its own, for which nobody waits. If the system cannot start one, frees it at once.
+pub fn free_aside(value: impl Send + 'static) {
+    let builder = thread::Builder::new().name("free".to_owned()).stack_size(STACK);
+    // A thread that is not started drops what it would have got.
+    let _ = builder.spawn(move || drop(value));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -156,6 +182,15 @@ mod tests {
             assert_eq!(said(both(threads, || bad("first"), || Ok(2))), of("first"));
             assert_eq!(said(both(threads, || Ok(1), || bad("second"))), of("second"));
             assert_eq!(said(both(threads, || bad("first"), || bad("second"))), of("first"));
+        }
+    }
+
+    #[test]
+    fn results_have_the_order_of_their_items() {
+        for (threads, count) in [(1, 5), (2, 0), (2, 1), (3, 2), (3, 100), (5, 7)] {
+            let items: Vec<usize> = (0..count).collect();
+            let found = each(NonZeroUsize::new(threads).unwrap(), &items, &|item| 2 * item);
+            assert_eq!(found, (0..count).map(|item| 2 * item).collect::<Vec<_>>());
         }
     }
 

@@ -1,9 +1,10 @@
 //! Builds the report of a compilation from the compilation's results.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, num::NonZeroUsize};
 
 use strait_compile::Built;
 use strait_core::{Counts, Module, Node};
+use strait_execute::each;
 use strait_lower::{Fused, Fusion};
 use strait_quantize::annotate::Findings;
 use strait_target::{TargetSpec, spec::Nearness};
@@ -36,6 +37,8 @@ pub struct Material<'a> {
     pub findings: &'a Findings,
     /// For each rule over the float graph: how often its pattern was found, and how often the rule was applied.
     pub rewrites: &'a BTreeMap<&'static str, Counts>,
+    /// The number of threads that make the report. They do not change it.
+    pub threads: NonZeroUsize,
 }
 
 /// The report of a compiled model. `rewrites` has the counts of the rules that were applied to the float graph before.
@@ -54,6 +57,7 @@ pub fn of_built(
         nearness: &built.nearness,
         findings: &built.findings,
         rewrites,
+        threads: built.threads(),
     });
     Report {
         size: Size {
@@ -82,11 +86,10 @@ pub fn build(material: Material<'_>) -> Report {
         .map(|(&value, fired)| (value, fired.row.as_str()))
         .collect();
     let grounds = Grounds::new(spec, material.origins, integer, &rows);
-    let bases: Vec<Basis<'_>> = nodes.iter().map(|node| grounds.of(node)).collect();
-    let layers = nodes.iter().zip(&bases);
-    let layers = layers
-        .map(|(node, basis)| layer(integer, node, basis, &fused, material.nearness))
-        .collect();
+    let bases: Vec<(&Node, Basis<'_>)> = nodes.iter().map(|&node| (node, grounds.of(node))).collect();
+    let layers = each(material.threads, &bases, &|(node, basis)| {
+        layer(integer, node, basis, &fused, material.nearness)
+    });
     let exact = fusion
         .fired
         .iter()
@@ -108,7 +111,7 @@ pub fn build(material: Material<'_>) -> Report {
         set: Vec::new(),
         remarks: Vec::new(),
         summary: derived::summary(graph, &nodes, exact, fusion.fired.len() - exact, fusion.refused.len()),
-        evidence: evidence::count(&spec.reference.oracle, &bases),
+        evidence: evidence::count(&spec.reference.oracle, bases.iter().map(|(_, basis)| basis)),
         own_model: None,
         file_operators: None,
         tail: None,

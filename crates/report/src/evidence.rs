@@ -124,12 +124,12 @@ pub fn claim<'a>(oracle: &str, supports: impl IntoIterator<Item = Support<'a>>) 
 }
 
 /// Counts the layers by their evidence. `oracle` is the reference of the whole table.
-pub(super) fn count(oracle: &str, layers: &[Basis<'_>]) -> EvidenceReport {
+pub(super) fn count<'b, 'a: 'b>(oracle: &str, layers: impl Iterator<Item = &'b Basis<'a>> + Clone) -> EvidenceReport {
     let weakest = layers
-        .iter()
+        .clone()
         .filter_map(|layer| layer.supports.iter().map(|support| support.evidence).max());
     let mut rows: BTreeMap<Support<'_>, usize> = BTreeMap::new();
-    for support in layers.iter().flat_map(|layer| &layer.supports) {
+    for support in layers.flat_map(|layer| &layer.supports) {
         *rows.entry(*support).or_default() += 1;
     }
     let mut rows: Vec<(Support<'_>, usize)> = rows.into_iter().collect();
@@ -228,7 +228,7 @@ mod tests {
             outside: Vec::new(),
         };
         let layers = [vec![conv], vec![conv, form], vec![conv, form], vec![]].map(basis);
-        let report = count("c", &layers);
+        let report = count("c", layers.iter());
         assert_eq!(report.layers.to_string(), "1 documented, 2 assumed");
         let rows: Vec<_> = report.rows.iter().map(|row| (row.row.as_str(), row.layers)).collect();
         assert_eq!(rows, [("form shift", 2), ("op conv", 3)]);

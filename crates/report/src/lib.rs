@@ -381,7 +381,7 @@ impl Report {
     /// # Errors
     /// Errors of `out`.
     pub fn write_json(&self, out: impl io::Write) -> io::Result<()> {
-        let mut out = io::BufWriter::new(out);
+        let mut out = io::BufWriter::with_capacity(1 << 16, out);
         serde_json::to_writer_pretty(&mut out, self)?;
         out.write_all(b"\n")?;
         out.flush()

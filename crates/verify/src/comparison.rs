@@ -42,31 +42,23 @@ impl<'a> Comparison<'a> {
     /// # Errors
     /// A graph cannot be run.
     pub fn new(analysis: &'a Analysis<'a>, options: &PlanOptions<'_>) -> Result<Comparison<'a>, VerifyError> {
-        let lowered = plan_of_lowered(analysis.module, analysis.lowered, options)?;
-        Comparison::with(analysis, lowered, options)
+        let plans = Plans::new(analysis.module, analysis.lowered, options)?;
+        Comparison::with(analysis, plans, options)
     }
 
-    /// As [`Comparison::new`], if the lowered graph was already prepared.
+    /// As [`Comparison::new`], if the graphs were already prepared.
     pub(crate) fn with(
         analysis: &'a Analysis<'a>,
-        lowered: Plan,
+        Plans { lowered, deployed }: Plans,
         options: &PlanOptions<'_>,
     ) -> Result<Comparison<'a>, VerifyError> {
-        let module = analysis.module;
         let apart = PlanOptions {
             join: false,
             ..*options
         };
-        let fused = |options: &PlanOptions<'_>| {
-            let plan = Plan::new(module, module.main, options);
-            plan.map_err(|source| VerifyError::Execute {
-                graph: crate::FUSED,
-                source,
-            })
-        };
         let (fused, deployed) = match analysis.is_exact() {
-            true => (fused(options)?, None),
-            false => (fused(&apart)?, Some(fused(options)?)),
+            true => (deployed, None),
+            false => (plan_of_fused(analysis.module, &apart)?, Some(deployed)),
         };
         Ok(Comparison {
             analysis,
@@ -75,6 +67,11 @@ impl<'a> Comparison<'a> {
             fused,
             deployed,
         })
+    }
+
+    /// The plan for the fused graph that is deployed.
+    pub(crate) fn into_deployed(self) -> Plan {
+        self.deployed.unwrap_or(self.fused)
     }
 
     /// The number of layers that are compared with the lowered graph one by one.
@@ -214,18 +211,35 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// Prepares the lowered graph of a module, which runs on the host's own loops.
-pub(crate) fn plan_of_lowered(
-    module: &Module,
-    lowered: GraphId,
-    options: &PlanOptions<'_>,
-) -> Result<Plan, ExecuteError> {
-    let options = PlanOptions {
-        join: false,
-        loops: &Standard,
-        ..*options
-    };
-    Plan::new(module, lowered, &options)
+/// The plans that need nothing of the analysis.
+pub(crate) struct Plans {
+    /// The plan for the lowered graph, which runs on the host's own loops.
+    lowered: Plan,
+    /// The plan for the fused graph that is deployed.
+    deployed: Plan,
+}
+
+impl Plans {
+    /// Prepares the graph `lowered` of a module, and its main graph.
+    pub(crate) fn new(module: &Module, lowered: GraphId, options: &PlanOptions<'_>) -> Result<Plans, VerifyError> {
+        let apart = PlanOptions {
+            join: false,
+            loops: &Standard,
+            ..*options
+        };
+        Ok(Plans {
+            lowered: Plan::new(module, lowered, &apart)?,
+            deployed: plan_of_fused(module, options)?,
+        })
+    }
+}
+
+fn plan_of_fused(module: &Module, options: &PlanOptions<'_>) -> Result<Plan, VerifyError> {
+    let plan = Plan::new(module, module.main, options);
+    plan.map_err(|source| VerifyError::Execute {
+        graph: crate::FUSED,
+        source,
+    })
 }
 
 /// Finds the first index along an axis at which elements of a tensor lie outside of their bounds. Returns the interval

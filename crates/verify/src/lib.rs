@@ -50,9 +50,10 @@ pub use functions::Undecided;
 pub use intervals::{Interval, Intervals, ValueRange, intervals};
 pub use samples::Ranges;
 
+use comparison::Plans;
 use std::num::NonZeroUsize;
 use strait_core::{Bodies, CertificateRecord, GraphId, Module};
-use strait_execute::{LoopsFor, PlanOptions, Standard, Tensor, TensorView, Threads, both};
+use strait_execute::{LoopsFor, Plan, PlanOptions, Standard, Tensor, TensorView, Threads, both};
 
 /// The name of the graph before fusion. The main graph is the graph after fusion.
 pub const LOWERED: &str = "lowered";
@@ -133,28 +134,44 @@ fn lowered_graph(module: &Module) -> Option<GraphId> {
 /// Verifies a module that contains the graph [`LOWERED`], and the fused graph as its main graph. Samples run one after
 /// the other. To run many samples in parallel, or to use other samples, make a [`Comparison`] from the [`Analysis`]
 /// instead.
+///
+/// # Errors
+/// A graph is missing, has a cycle or cannot be run.
 pub fn verify_module(
     module: &Module,
     certificates: &[CertificateRecord],
     options: &VerifyOptions<'_>,
 ) -> Result<VerifyReport, VerifyError> {
+    verify_and_keep(module, certificates, options).map(|(report, _)| report)
+}
+
+/// As [`verify_module`]. Also returns the plan for the fused graph that is deployed, which takes long to make for a large
+/// graph; `None` if no random inputs were asked for.
+///
+/// # Errors
+/// As for [`verify_module`].
+pub fn verify_and_keep(
+    module: &Module,
+    certificates: &[CertificateRecord],
+    options: &VerifyOptions<'_>,
+) -> Result<(VerifyReport, Option<Plan>), VerifyError> {
     let plan = PlanOptions {
         loops: options.loops,
         ..PlanOptions::default()
     };
     let analysed = || analyse(module, certificates);
-    let (analysis, lowered) = match lowered_graph(module).filter(|_| options.samples > 0) {
+    let (analysis, plans) = match lowered_graph(module).filter(|_| options.samples > 0) {
         None => (analysed()?, None),
-        // Preparing the lowered graph needs nothing of the analysis, and takes about as long.
+        // Preparing the graphs needs nothing of the analysis, and takes about as long.
         Some(graph) => {
             let threads = NonZeroUsize::new(options.threads.count()).unwrap_or(NonZeroUsize::MIN);
-            let prepared = || Ok(Some(comparison::plan_of_lowered(module, graph, &plan)?));
+            let prepared = || Plans::new(module, graph, &plan).map(Some);
             both(threads, analysed, prepared)?
         }
     };
-    let mut findings = analysis.findings().to_vec();
-    if let Some(lowered) = lowered {
-        let comparison = Comparison::with(&analysis, lowered, &plan)?;
+    let (mut findings, mut deployed) = (analysis.findings().to_vec(), None);
+    if let Some(plans) = plans {
+        let comparison = Comparison::with(&analysis, plans, &plan)?;
         let mut space = comparison.space(options.threads);
         let none = Ranges::default();
         let ranges = options.ranges.unwrap_or(&none);
@@ -164,14 +181,17 @@ pub fn verify_module(
             let found = comparison.run(&mut space, &views, &format!("random sample {sample}"))?;
             merge(&mut findings, found);
         }
+        drop(space);
+        deployed = Some(comparison.into_deployed());
     }
     let bounded = analysis.fusions().iter().filter(|fusion| fusion.max_lsb > 0);
     let bounded: Vec<(String, u32)> = bounded.map(|f| (f.value.clone(), f.max_lsb)).collect();
-    Ok(VerifyReport {
+    let report = VerifyReport {
         exact: analysis.fusions().len() - bounded.len(),
         bounded,
         samples: options.samples,
         compared: analysis.is_exact() && options.samples > 0,
         findings,
-    })
+    };
+    Ok((report, deployed))
 }

@@ -39,7 +39,7 @@ verify: requantize core execute
 evaluate: core document exchange execute quantize samples
 config: requantize core mapped document images samples target evaluate compile
 compile: requantize core document kernels target execute rewrite quantize lower optimize verify
-report: requantize core container document target samples quantize lower evaluate compile
+report: requantize core container document target samples execute quantize lower evaluate compile
 page: evaluate report
 artifact: requantize core container document target execute quantize report verify compile
 identify: requantize samples

@@ -54,9 +54,10 @@ pub enum DeviceError {
 /// # Errors
 /// The steps do not fit an input, or the compiler has a defect.
 pub fn embed(mut module: Module, inputs: &[EmbeddedInput]) -> Result<Module, DeviceError> {
-    let old = module.main().clone();
+    let (name, stage) = (module.main().name, module.main().stage());
+    let old = std::mem::replace(module.main_mut(), Graph::new(name, stage));
     let mut made = Rebuilt {
-        graph: Graph::new(old.name, old.stage()),
+        graph: Graph::new(name, stage),
         module: &mut module,
         values: BTreeMap::new(),
     };

@@ -20,6 +20,10 @@ pub(super) const MOST_NEAR: usize = 20;
 /// Returns an error, with similar names, for each pattern in `patterns` that matches no layer. The patterns are a list
 /// at `key`. `what` is a phrase for the message, such as `layer is called`.
 pub fn unmatched_layers(module: &Module, key: &KeyPath, patterns: &[Pattern], what: &str) -> Vec<RuleError> {
+    // Finding all names takes time in a large model.
+    if patterns.is_empty() {
+        return Vec::new();
+    }
     let names = Names::of(module);
     let unknown = unmatched(key.clone(), patterns, &names.layers, what, true);
     unknown.into_iter().map(|(_, error)| error).collect()

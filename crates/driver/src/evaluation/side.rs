@@ -37,18 +37,29 @@ impl Side {
     /// # Errors
     /// If the graph cannot be run, or needs more than the limits allow.
     pub fn new(module: &Module, options: &PlanOptions<'_>, session: &Session<'_>) -> Result<Side, Stop> {
-        let demand = Demand::new(cost(module, module.main)?);
-        session.admit(&demand, 1)?;
+        let demand = demand(module, session)?;
         let plan = Plan::new(module, module.main, options)?;
+        Ok(Side::planned(module, plan, demand))
+    }
+
+    /// The same for a graph whose plan was already made.
+    ///
+    /// # Errors
+    /// If the graph needs more than the limits allow.
+    pub(crate) fn of_plan(module: &Module, plan: Plan, session: &Session<'_>) -> Result<Side, Stop> {
+        Ok(Side::planned(module, plan, demand(module, session)?))
+    }
+
+    fn planned(module: &Module, plan: Plan, demand: Demand) -> Side {
         let graph = module.main();
         let outputs = graph.outputs().iter().take(plan.outputs().len());
         let grids = outputs.map(|&id| graph.value(id).and_then(grid).cloned());
-        Ok(Side {
+        Side {
             grids: grids.collect(),
             plan,
             demand,
             behind: None,
-        })
+        }
     }
 
     /// The same model with what lies behind the outputs at which it was cut, if there is such a tail.
@@ -147,6 +158,13 @@ impl Side {
         }
         Ok(left)
     }
+}
+
+/// What a run of the main graph needs, after checking that it fits the limits.
+fn demand(module: &Module, session: &Session<'_>) -> Result<Demand, Stop> {
+    let demand = Demand::new(cost(module, module.main)?);
+    session.admit(&demand, 1)?;
+    Ok(demand)
 }
 
 /// Prepares the module for a run: moves bodies of control flow that are inlined in its main graph back into graphs of

@@ -20,6 +20,7 @@ use crate::{
 use super::{
     inputs,
     job::Job,
+    lowered::Lowered,
     pictures::{Single, changed, singles},
     ready::Ready,
 };
@@ -154,6 +155,22 @@ pub(super) fn integer_side(
         ..session.means().options
     };
     Side::new(&built.module, &options, session)?.followed_by(tail, session)
+}
+
+/// As [`integer_side`], for a model that was just verified. The plan that the verifier has made is used if it is the same.
+pub(super) fn verified_side(
+    lowered: &mut Lowered,
+    tail: Option<&Tail>,
+    loops: &TargetLoops,
+    session: &Session<'_>,
+) -> Result<Side, Stop> {
+    let own = session.means().options.context == PlanOptions::default().context;
+    // With control flow, the verifier runs a graph into which the bodies are inlined.
+    let plan = lowered.plan.take().filter(|_| own && lowered.built.open.is_none());
+    match plan {
+        Some(plan) => Side::of_plan(&lowered.built.module, plan, session)?.followed_by(tail, session),
+        None => integer_side((&lowered.built, tail), loops, session),
+    }
 }
 
 /// The figures of the integer model, and the samples that it answers otherwise than the float model.

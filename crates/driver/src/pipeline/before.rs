@@ -49,6 +49,13 @@ pub(super) struct Before<'a> {
     pub(super) seen: Vec<SeenInput>,
 }
 
+impl Before<'_> {
+    /// What takes most memory of it.
+    pub(super) fn into_observed(self) -> impl Send + 'static {
+        (self.observation, self.float)
+    }
+}
+
 /// Observes the float model, runs it for the metrics, and collects the facts about the model and the samples that the
 /// reports and manifests of all targets contain.
 ///

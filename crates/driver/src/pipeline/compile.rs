@@ -7,6 +7,7 @@ use strait_compile::{Shares, TargetLoops};
 use strait_container::{ArtifactWriter, Digest, Sources};
 use strait_core::{Reason, ReasonCode, Rewritten};
 use strait_evaluate::Accuracy;
+use strait_execute::free_aside;
 use strait_target::{Origin, Registry, Target, TargetSpec, spec::Format};
 
 use crate::{
@@ -28,7 +29,7 @@ use crate::{
 
 use super::{
     Adapter,
-    accuracy::{accuracy, integer_side},
+    accuracy::{accuracy, verified_side},
     before::{Before, before_targets},
     bytes, cache,
     denied::left_in_float,
@@ -98,6 +99,8 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         })
     };
     let compiled: Vec<Compiled> = jobs.into_iter().map(compile).collect::<Result<_, _>>()?;
+    let observed = before.into_observed();
+    free_aside((observed, ready));
     let artifact = |one: &Compiled| (format!("artifact for {}", one.target), one.digest);
     session.agree("artifacts", &compiled.iter().map(artifact).collect::<Vec<_>>())?;
     Ok(compiled)
@@ -125,7 +128,7 @@ fn for_target(
     let mixed = mixed::search(&job, session)?;
     let job = mixed.as_ref().map_or(job.clone(), |mixed| mixed.job(&job));
     // Whether the Q/DQ file can be written depends on the float model alone.
-    let (left_out, lowered) = strait_execute::both(
+    let (left_out, mut lowered) = strait_execute::both(
         session.threads,
         || Ok::<_, Stop>(emit::left_out(&job)),
         || lower(&job, false, session),
@@ -142,16 +145,11 @@ fn for_target(
     remarks.tell(saturated);
     let rewritten = both(&both(&ready.rewritten, of_target.rewritten), on_grids);
     let loops = TargetLoops(target.clone());
-    // The report reads what preparing the integer model reads too, and neither changes it.
-    let (mut report, integer) = strait_execute::both(
-        session.threads,
-        || report_of(&job, &lowered, &rewritten, session.threads),
-        || {
-            let wanted = before.reference.as_ref();
-            let side = wanted.map(|_| integer_side((&lowered.built, ready.tail.as_ref()), &loops, session));
-            side.transpose()
-        },
-    )?;
+    let wanted = before.reference.as_ref();
+    let integer = wanted.map(|_| verified_side(&mut lowered, ready.tail.as_ref(), &loops, session));
+    let integer = integer.transpose()?;
+    free_aside(lowered.plan.take());
+    let mut report = report_of(&job, &lowered, &rewritten, session)?;
     report.mixed_precision = mixed.iter().flat_map(|mixed| mixed.report.clone()).collect();
     report.data.clone_from(&before.data);
     report.tail = ready.tail.as_ref().map(|tail| {
@@ -185,7 +183,7 @@ fn for_target(
     }
     // What is made here stays in memory until it is written, so it is made only after all runs, when the plan of the
     // integer model is not needed any more.
-    drop(integer);
+    free_aside(integer);
     let (mut made, one_sample) = emit::free_batches(&job, &lowered, has_no_qdq)?;
     remarks.tell(one_sample);
     if let Some((remark, operators)) = emit::on_accelerator(&job, &lowered, &mut made)? {
@@ -239,6 +237,8 @@ fn for_target(
         )
     })?;
     left_out.iter().for_each(|remark| session.remark(remark));
+    drop(job);
+    free_aside(lowered);
     Ok((digest, report))
 }
 
@@ -394,21 +394,32 @@ fn skipped(rewritten: &Rewritten) -> Vec<Diagnostic> {
     refused.map(warning).collect()
 }
 
-fn report_of(job: &Job<'_>, lowered: &Lowered, rewritten: &Rewritten, threads: NonZeroUsize) -> Result<Report, Stop> {
+fn report_of(job: &Job<'_>, lowered: &Lowered, rewritten: &Rewritten, session: &Session<'_>) -> Result<Report, Stop> {
     let (spec, rewrites) = (job.target.spec(), rewritten.counts());
-    let mut report = report::of_built(spec, job.canonical, &lowered.built, &rewrites);
-    (report.rules, report.quantize) = effects(job, &lowered.built.annotated);
-    let analysed = Analysed {
-        canonical: lowered.built.float(job.canonical),
-        built: &lowered.built,
-        observation: job.observation,
-        spec,
-        lints: &[],
+    let of_layers = || Ok::<_, Stop>(report::of_built(spec, job.canonical, &lowered.built, &rewrites));
+    let of_tensors = || {
+        let analysed = Analysed {
+            canonical: lowered.built.float(job.canonical),
+            built: &lowered.built,
+            observation: job.observation,
+            spec,
+            lints: &[],
+        };
+        let groups = groups(&lowered.built.annotated);
+        let weights = match job.loaded.config.output.redact {
+            true => Vec::new(),
+            false => analysed.channels_of_weights(&groups, session.threads)?,
+        };
+        let effects = effects(job, &lowered.built.annotated);
+        Ok((effects, analysed.distributions(&groups), weights))
     };
-    let groups = groups(&lowered.built.annotated);
-    report.distributions = analysed.distributions(&groups);
-    if !job.loaded.config.output.redact {
-        report.weights = analysed.channels_of_weights(&groups, threads)?;
-    }
-    Ok(report)
+    let (report, ((rules, quantize), distributions, weights)) =
+        strait_execute::both(session.threads, of_layers, of_tensors)?;
+    Ok(Report {
+        rules,
+        quantize,
+        distributions,
+        weights,
+        ..report
+    })
 }

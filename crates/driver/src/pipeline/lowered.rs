@@ -9,6 +9,7 @@ use strait_compile::{
     rules::{self, GivenGrids, Rule, Rules, Selection},
 };
 use strait_core::{Module, NodeId};
+use strait_execute::Plan;
 use strait_lower::{Fusion, Until};
 use strait_quantize::{Requests, Settings};
 use strait_target::spec::TargetSpec;
@@ -31,6 +32,8 @@ pub(super) struct Lowered {
     pub(super) settings: Settings,
     pub(super) built: Built,
     pub(super) remarks: Vec<Diagnostic>,
+    /// The plan with which the fused graph was verified, as it is deployed.
+    pub(super) plan: Option<Plan>,
 }
 
 /// Before anything is observed, refuses a model whose integer version would not fit the memory limit.
@@ -100,8 +103,10 @@ fn made(
         None => Vec::new(),
     };
     unfused(job.loaded, &built.fusion)?;
+    let mut plan = None;
     if is_held {
-        strait_compile::hold(&task, &mut built, &steps).map_err(|error| stop(job, &resolved.settings, error))?;
+        let held = strait_compile::hold(&task, &mut built, &steps);
+        plan = held.map_err(|error| stop(job, &resolved.settings, error))?;
     }
     if model_grids::has_some(&job.ready.canonical) {
         remarks.extend(model_grids::remarks(&built.annotated, &built.own_grids));
@@ -114,6 +119,7 @@ fn made(
         settings: resolved.settings,
         built,
         remarks,
+        plan,
     })
 }
 
@@ -130,6 +136,7 @@ pub(super) fn unverified(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered
         settings: resolved.settings,
         built,
         remarks: Vec::new(),
+        plan: None,
     })
 }
 

@@ -1,6 +1,7 @@
 //! Builds the file that is being written.
 
 use super::attributes::{Value, attribute};
+use super::main_graph::MainGraph;
 use crate::elements::number;
 use crate::error::WriteError;
 use crate::proto::{AttributeProto, FunctionProto, NodeProto, OperatorSetIdProto, TensorProto};
@@ -16,6 +17,10 @@ pub(super) struct Emitter<'m> {
     pub(super) opset: i64,
     /// The graph that is being written.
     pub(super) scope: Scope<'m>,
+    /// What has been written of the main graph.
+    pub(super) main: MainGraph,
+    /// False if it is only asked whether the graph can be written: then nothing is kept of the main graph.
+    pub(super) is_kept: bool,
     /// True if nodes compute on codes, by quantized operators.
     pub(super) on_codes: bool,
     pub(super) depth: usize,
@@ -53,6 +58,8 @@ impl<'m> Emitter<'m> {
             module,
             opset,
             scope: Scope::new(module.main()),
+            main: MainGraph::new(),
+            is_kept: true,
             on_codes: false,
             depth: 0,
             bodies: 0,
@@ -92,6 +99,18 @@ impl<'m> Emitter<'m> {
     }
 
     // ---- parts of the file ----
+
+    /// Moves what has been written of the main graph to its place. The parts of other graphs stay in their scope.
+    pub(super) fn settle(&mut self) {
+        if self.depth > 0 {
+            return;
+        }
+        let (nodes, initializers) = (self.scope.nodes.drain(..), self.scope.initializers.drain(..));
+        if self.is_kept {
+            nodes.for_each(|node| self.main.add_node(node));
+            initializers.for_each(|tensor| self.main.add_initializer(tensor));
+        }
+    }
 
     /// Adds a node of the standard domain. Empty names at the end of `inputs` are dropped.
     pub(super) fn node(

@@ -1,6 +1,7 @@
 //! Writes large tensors to a second file beside the model.
 
-use crate::proto::{GraphProto, StringStringEntryProto, TensorProto};
+use super::main_graph::MainGraph;
+use crate::proto::{NodeProto, StringStringEntryProto, TensorProto};
 use crate::read::EXTERNAL;
 use bytes::Bytes;
 use std::io::{self, Write};
@@ -35,10 +36,18 @@ impl DataFile {
         Ok(())
     }
 
-    /// Moves the large tensors of a graph and of its nested graphs to this file. `name` is the name of the file.
-    pub(super) fn take(&mut self, name: &str, graph: &mut GraphProto) {
-        let large = |tensor: &&mut TensorProto| tensor.raw_data.as_ref().is_some_and(|data| data.len() >= LEAST_BYTES);
-        for tensor in graph.initializer.iter_mut().filter(large) {
+    /// Moves the large tensors of the main graph and of its nested graphs to this file. `name` is the name of the file.
+    pub(super) fn take(&mut self, name: &str, graph: &mut MainGraph) {
+        self.take_of(name, graph.initializers.messages(), graph.nodes.messages());
+    }
+
+    fn take_of<'m>(
+        &mut self,
+        name: &str,
+        initializers: impl Iterator<Item = &'m mut TensorProto>,
+        nodes: impl Iterator<Item = &'m mut NodeProto>,
+    ) {
+        for tensor in initializers.filter(|tensor| is_large(tensor)) {
             let Some(data) = tensor.raw_data.take() else { continue };
             let (offset, length) = (aligned(self.end), data.len() as u64);
             let entry = |key: &str, value: String| StringStringEntryProto { key: key.into(), value };
@@ -51,11 +60,17 @@ impl DataFile {
             self.end = offset + length;
             self.tensors.push(data);
         }
-        let attributes = graph.node.iter_mut().flat_map(|node| &mut node.attribute);
+        let attributes = nodes.flat_map(|node| &mut node.attribute);
         for body in attributes.filter_map(|attribute| attribute.g.as_deref_mut()) {
-            self.take(name, body);
+            let nodes: Box<dyn Iterator<Item = &mut NodeProto>> = Box::new(body.node.iter_mut());
+            self.take_of(name, body.initializer.iter_mut(), nodes);
         }
     }
+}
+
+/// True for a tensor that is moved to the second file if there is one.
+pub(super) fn is_large(tensor: &TensorProto) -> bool {
+    tensor.raw_data.as_ref().is_some_and(|data| data.len() >= LEAST_BYTES)
 }
 
 fn aligned(end: u64) -> u64 {

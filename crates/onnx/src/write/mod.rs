@@ -9,6 +9,7 @@ mod codes;
 mod emitter;
 mod external;
 mod grid;
+mod main_graph;
 mod ops;
 mod scope;
 #[cfg(test)]
@@ -19,7 +20,9 @@ use crate::error::WriteError;
 use crate::proto::{ModelProto, OperatorSetIdProto, StringStringEntryProto};
 use emitter::Emitter;
 pub use external::DataFile;
+use main_graph::MainGraph;
 use prost::Message;
+use prost::encoding::{WireType, encode_key, encode_varint, encoded_len_varint, key_len};
 use std::io::{self, Write};
 use strait_core::{Elem, Graph, Module, Value};
 
@@ -44,12 +47,19 @@ const ACCURACY_LEVEL: (&str, &str) = (
 /// The largest size of a file in bytes. Lengths in protobuf have 31 bits.
 pub const MOST_BYTES: usize = i32::MAX as usize;
 
-/// A module as the messages of an ONNX file. The bytes are only made when it is written.
+/// A module as an ONNX file that is ready to be written. Large tensors are shared with the module.
 #[derive(Debug)]
 pub struct Encoded {
-    model: ModelProto,
+    /// The fields before the graph.
+    head: ModelProto,
+    graph: MainGraph,
+    /// The fields behind the graph.
+    tail: ModelProto,
     data: Option<DataFile>,
 }
+
+/// The number of the field of a model that has the graph.
+const GRAPH: u32 = 7;
 
 impl Encoded {
     /// Writes the file of the model.
@@ -57,7 +67,18 @@ impl Encoded {
     /// # Errors
     /// Writing to `out` fails.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        out.write_all(&self.model.encode_to_vec())
+        let mut head = self.head.encode_to_vec();
+        encode_key(GRAPH, WireType::LengthDelimited, &mut head);
+        encode_varint(self.graph.encoded_len() as u64, &mut head);
+        out.write_all(&head)?;
+        self.graph.write(out)?;
+        out.write_all(&self.tail.encode_to_vec())
+    }
+
+    fn encoded_len(&self) -> usize {
+        let graph = self.graph.encoded_len();
+        let framed = key_len(GRAPH) + encoded_len_varint(graph as u64) + graph;
+        self.head.encoded_len() + framed + self.tail.encoded_len()
     }
 
     /// The second file with the large tensors; `None` if one file is enough.
@@ -76,11 +97,8 @@ impl Encoded {
 ///
 /// Inputs, outputs and values keep their names if these are unique. The same module always gives the same bytes.
 pub fn write(module: &Module, out: &mut dyn Write) -> Result<(), WriteError> {
-    let encoded = Encoded {
-        model: model(module, Arithmetic::Reals)?,
-        data: None,
-    };
-    within(module, &encoded.model, MOST_BYTES)?;
+    let encoded = model(module, Arithmetic::Reals)?;
+    within(module, &encoded, MOST_BYTES)?;
     Ok(encoded.write(out)?)
 }
 
@@ -108,20 +126,20 @@ enum Arithmetic {
     Codes,
 }
 
-fn within_one_file(module: &Module, mut model: ModelProto, data: &str, most: usize) -> Result<Encoded, WriteError> {
+fn within_one_file(module: &Module, mut model: Encoded, data: &str, most: usize) -> Result<Encoded, WriteError> {
     if model.encoded_len() <= most {
-        return Ok(Encoded { model, data: None });
+        return Ok(model);
     }
     let mut file = DataFile::default();
-    model.graph.iter_mut().for_each(|graph| file.take(data, graph));
+    file.take(data, &mut model.graph);
     within(module, &model, most)?;
     Ok(Encoded {
-        model,
         data: Some(file),
+        ..model
     })
 }
 
-fn within(module: &Module, model: &ModelProto, most: usize) -> Result<(), WriteError> {
+fn within(module: &Module, model: &Encoded, most: usize) -> Result<(), WriteError> {
     let length = model.encoded_len();
     if length > most {
         return Err(WriteError::Unwritable {
@@ -132,8 +150,8 @@ fn within(module: &Module, model: &ModelProto, most: usize) -> Result<(), WriteE
     Ok(())
 }
 
-/// The message for the whole model.
-fn model(module: &Module, arithmetic: Arithmetic) -> Result<ModelProto, WriteError> {
+/// The whole model.
+fn model(module: &Module, arithmetic: Arithmetic) -> Result<Encoded, WriteError> {
     let (opset, ir_version) = opset(module);
     let mut emitter = Emitter::new(module, opset);
     emitter.on_codes = arithmetic == Arithmetic::Codes;
@@ -152,21 +170,30 @@ fn model(module: &Module, arithmetic: Arithmetic) -> Result<ModelProto, WriteErr
         domain,
         version: FOREIGN_VERSION,
     });
-    Ok(ModelProto {
-        ir_version,
-        producer_name: "strait".into(),
-        producer_version: env!("CARGO_PKG_VERSION").into(),
-        graph: Some(graph),
-        opset_import: std::iter::once(standard).chain(foreign).collect(),
-        metadata_props,
-        functions: emitter.functions,
+    Ok(Encoded {
+        head: ModelProto {
+            ir_version,
+            producer_name: "strait".into(),
+            producer_version: env!("CARGO_PKG_VERSION").into(),
+            ..ModelProto::default()
+        },
+        graph,
+        tail: ModelProto {
+            opset_import: std::iter::once(standard).chain(foreign).collect(),
+            metadata_props,
+            functions: emitter.functions,
+            ..ModelProto::default()
+        },
+        data: None,
     })
 }
 
 /// Returns the name of the first node of a float module that cannot be written, and the reason. Returns `None` if all
 /// nodes can be written. No file is made.
 pub fn left_out(module: &Module) -> Option<(String, String)> {
-    match Emitter::new(module, opset(module).0).main() {
+    let mut emitter = Emitter::new(module, opset(module).0);
+    emitter.is_kept = false;
+    match emitter.main() {
         Err(WriteError::Unwritable { node, text }) => Some((node, text)),
         _ => None,
     }

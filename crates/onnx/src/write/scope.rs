@@ -2,6 +2,7 @@
 
 use super::attributes::{Value, attribute};
 use super::emitter::{Emitter, Scope, tensor_proto, truth};
+use super::main_graph::MainGraph;
 use super::{codes, ops, weights};
 use crate::elements::number;
 use crate::error::WriteError;
@@ -44,8 +45,16 @@ impl<'m> Scope<'m> {
 
 impl<'m> Emitter<'m> {
     /// The main graph of the module.
-    pub(super) fn main(&mut self) -> Result<GraphProto, WriteError> {
-        self.written(self.module.main(), &[], First::Own)
+    pub(super) fn main(&mut self) -> Result<MainGraph, WriteError> {
+        let graph = self.module.main();
+        let rest = self.written(graph, &[], First::Own)?;
+        let mut main = std::mem::replace(&mut self.main, MainGraph::new());
+        main.set_ports(rest.name, rest.input, rest.output);
+        if self.is_kept {
+            // Large graphs have as many types as nodes, so these are encoded one by one, too.
+            self.results(graph).for_each(|info| main.value_info.add(info, false));
+        }
+        Ok(main)
     }
 
     /// Writes a graph inside of the node `node`. In the IR, the last inputs of the graph receive outer values;
@@ -111,6 +120,7 @@ impl<'m> Emitter<'m> {
                     false => tensor,
                 };
                 self.scope.initializers.push(tensor_proto(name, tensor));
+                self.settle();
             }
         }
         if self.on_codes {
@@ -122,19 +132,15 @@ impl<'m> Emitter<'m> {
         })?;
         for node in order.into_iter().filter_map(|id| graph.node(id)) {
             ops::node(self, node)?;
+            self.settle();
         }
         let output = self.outputs(graph, first);
-        let results = graph
-            .values()
-            .filter(|(id, value)| matches!(value.def, Def::Node(..)) && !graph.is_output(*id))
-            .filter(|(id, _)| !self.scope.packed.contains(id));
-        let mut told = BTreeSet::new();
+        self.settle();
         Ok(GraphProto {
-            // Two values share a name if an op between them changes nothing and is not written.
-            value_info: results
-                .map(|(id, _)| self.info(id, self.value(id)))
-                .filter(|info| told.insert(info.name.clone()))
-                .collect(),
+            value_info: match self.depth {
+                0 => Vec::new(),
+                _ => self.results(graph).collect(),
+            },
             node: std::mem::take(&mut self.scope.nodes),
             name: self.module.name(graph.name).into(),
             initializer: std::mem::take(&mut self.scope.initializers),
@@ -142,6 +148,20 @@ impl<'m> Emitter<'m> {
             output,
             sparse_initializer: Vec::new(),
         })
+    }
+
+    /// Declares the results of the nodes, apart from the outputs of the graph. Two values share a name if an op between them
+    /// changes nothing and is not written.
+    fn results(&self, graph: &'m Graph) -> impl Iterator<Item = ValueInfoProto> {
+        let mut told = BTreeSet::new();
+        let results = graph
+            .values()
+            .filter(|(id, value)| matches!(value.def, Def::Node(..)) && !graph.is_output(*id))
+            .filter(|(id, _)| !self.scope.packed.contains(id))
+            .map(|(id, _)| (id, self.scope.values.get(&id).map_or("", String::as_str)));
+        results
+            .filter(move |(_, name)| told.insert(*name))
+            .map(|(id, name)| self.info(id, name.to_owned()))
     }
 
     /// Returns the declarations of the outputs. In ONNX, no output may appear twice, and an output of a graph inside of

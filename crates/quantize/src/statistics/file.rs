@@ -24,6 +24,9 @@ use std::io::{self, BufWriter, Write};
 
 const MAGIC: &[u8; 8] = b"STRAITS5";
 
+/// The file is written and hashed in pieces of this many bytes.
+const BUFFER: usize = 1 << 16;
+
 /// Digests of what statistics depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatisticsKey {
@@ -49,11 +52,9 @@ pub enum FileError {
 /// # Errors
 /// Errors of `out`.
 pub fn write(observation: &Observation, key: &StatisticsKey, out: impl Write) -> io::Result<()> {
-    let (mut hasher, mut out) = (blake3::Hasher::new(), BufWriter::new(out));
-    let mut put = |bytes: &[u8]| {
-        hasher.update(bytes);
-        out.write_all(bytes)
-    };
+    let hasher = blake3::Hasher::new();
+    let mut out = BufWriter::with_capacity(BUFFER, Hashed { hasher, out });
+    let mut put = |bytes: &[u8]| out.write_all(bytes);
     let covered = observation.covered();
     let mut head = [&MAGIC[..], &key.model, &key.data].concat();
     numbers(&mut head, [covered.of(), covered.ranges().len() as u64]);
@@ -82,8 +83,27 @@ pub fn write(observation: &Observation, key: &StatisticsKey, out: impl Write) ->
             put(&body)?;
         }
     }
+    let Hashed { hasher, mut out } = out.into_inner().map_err(io::IntoInnerError::into_error)?;
     out.write_all(hasher.finalize().as_bytes())?;
     out.flush()
+}
+
+/// Computes the hash of everything that is written to `out`. BLAKE3 is fast on long pieces only.
+struct Hashed<W> {
+    hasher: blake3::Hasher,
+    out: W,
+}
+
+impl<W: Write> Write for Hashed<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.hasher.update(bytes.get(..written).unwrap_or(bytes));
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 fn numbers<const N: usize>(out: &mut Vec<u8>, numbers: [u64; N]) {
