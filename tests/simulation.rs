@@ -230,11 +230,13 @@ fn operands(simulated: &Module, name: &str, fed: &[Tensor]) -> Vec<Option<Tensor
 /// The largest distance of the node's requantization from the ideal, in steps of the result.
 fn deviation(lowered: &Lowered) -> f64 {
     let narrows = lowered.nearness.iter().filter(|(name, _)| !name.contains(":operand"));
-    let most = narrows.map(|(_, nearness)| match nearness {
-        Nearness::Chosen { distance, .. } => distance.map_or(0, |distance| distance.max_lsb),
-        Nearness::Derived { runtime, .. } => runtime.max_lsb,
-        Nearness::Unknown => 0,
-    });
+    let most = narrows
+        .filter_map(|(_, nearness)| nearness.nearness())
+        .map(|nearness| match nearness {
+            Nearness::Chosen { distance, .. } => distance.map_or(0, |distance| distance.max_lsb),
+            Nearness::Derived { runtime, .. } => runtime.max_lsb,
+            Nearness::Unknown => 0,
+        });
     f64::from(most.max().unwrap_or(0))
 }
 

@@ -1,6 +1,6 @@
 //! Compiles a configuration to artifacts.
 
-use std::{collections::BTreeMap, num::NonZeroUsize, path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use strait_artifact::{CommonParts, DEPLOYMENT_SCHEMA, DeployedInput, Deployment, DeviceForm, write};
 use strait_compile::{Shares, TargetLoops};
