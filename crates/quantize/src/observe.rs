@@ -1,13 +1,13 @@
 //! Observe: runs the float graph once over the calibration data. The statistics do not depend on any target.
 
 mod clamps;
+mod seen;
 mod shared;
 
 use crate::requests::{Requests, softmax_axes};
-use crate::statistics::{self, Coverage, Kind, Observation, Record};
-use clamps::Clamp;
-use std::collections::BTreeSet;
-use std::collections::btree_map::{BTreeMap, Entry};
+use crate::statistics::{self, Coverage, Kind, Observation};
+use seen::Seen;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use strait_core::shape::element_count;
@@ -16,7 +16,6 @@ use strait_exchange::Exchange;
 use strait_execute::{
     ExecuteError, Plan, PlanOptions, SampleError, Tensor, TensorView, Threads, Workspace, collect_in_workers,
 };
-use strait_kernels::{Context, float};
 
 /// The calibration data, as inputs of the graph.
 pub trait Samples: Send + Sync {
@@ -149,7 +148,7 @@ fn observed(
         false => BTreeMap::new(),
     };
     // Each thread has records of its own. They are merged at the end, because merging takes longer than adding to records.
-    let worker = || Ok((Workspace::new(&plan, &Threads::one()), Seen::new()));
+    let worker = || Ok((Workspace::new(&plan, &Threads::one()), Seen::default()));
     let work = |(workspace, seen): &mut (Workspace, Seen), at: usize| -> Result<(), Failure> {
         let position = positions[at];
         let sample = samples.sample(position as usize).map_err(Failure::Data)?;
@@ -162,20 +161,19 @@ fn observed(
             // Only float elements are observed.
             let Ok(elements) = tensor.values::<f32>() else { return };
             for kind in requests.kinds(value) {
-                if kind == Kind::Elements {
-                    if clamped.remove(&value) {
-                        continue;
-                    }
-                    if let Some(&Clamp { result, most }) = clamps.get(&value)
-                        && with_clamped(seen, position, elements, (value, result, most))
-                    {
-                        clamped.insert(result);
-                        continue;
-                    }
+                let is_elements = kind == Kind::Elements;
+                if is_elements && clamped.remove(&value) {
+                    continue;
                 }
-                let record = seen.entry((value, kind)).or_insert_with(|| Record::new(kind));
+                let clamp = clamps.get(&value).filter(|_| is_elements);
+                if let Some(clamp) = clamp
+                    && seen.add_with_clamped(position, elements, value, *clamp)
+                {
+                    clamped.insert(clamp.result);
+                    continue;
+                }
                 let axes = axes.get(&value).into_iter().flatten().copied();
-                add(record, kind, position, (elements, tensor.shape()), axes);
+                seen.add((value, kind), position, (elements, tensor.shape()), axes);
             }
         };
         let outputs = plan
@@ -204,71 +202,14 @@ fn observed(
         SampleError::Worker(error) => ObserveError::Execute(error),
         SampleError::Stopped { .. } => ObserveError::Stopped,
     })?;
-    let mut workers = workers.into_iter().map(|(_, seen)| seen);
-    let mut all = workers.next().unwrap_or_default();
-    for (request, record) in workers.flatten() {
-        match all.entry(request) {
-            Entry::Occupied(mut known) => known.get_mut().merge(&record),
-            Entry::Vacant(new) => {
-                new.insert(record);
-            }
-        }
-    }
-    for request in requests.iter() {
-        all.entry(request).or_insert_with(|| Record::new(request.1));
-    }
+    let all = Seen::joined(workers.into_iter().map(|(_, seen)| seen), requests);
     let mut observation = Observation::new(covered.clone());
-    for ((value, kind), record) in all {
+    for ((value, kind), record) in all.0 {
         if let Some(value) = main.value(value) {
             observation.insert(kind, module.name(value.name), record);
         }
     }
     Ok(observation)
-}
-
-/// The records of some samples, or of all.
-type Seen = BTreeMap<(ValueId, Kind), Record>;
-
-/// Adds the elements of one sample of a value, and the same elements clamped to [0, `most`]. Returns false if nothing was
-/// added.
-fn with_clamped(
-    seen: &mut Seen,
-    sample: u64,
-    elements: &[f32],
-    (value, clamped, most): (ValueId, ValueId, f32),
-) -> bool {
-    let empty = || Record::new(Kind::Elements);
-    // Records cannot be borrowed from the map at the same time.
-    let key = (clamped, Kind::Elements);
-    let mut of_clamped = seen.remove(&key).unwrap_or_else(empty);
-    let of_value = seen.entry((value, Kind::Elements)).or_insert_with(empty);
-    let is_added = match (of_value, &mut of_clamped) {
-        (Record::Statistics(x), Record::Statistics(y)) => x.add_with_clamped(sample, elements, most, y),
-        _ => false,
-    };
-    seen.insert(key, of_clamped);
-    is_added
-}
-
-/// Adds the elements of one sample of a value to a record of this kind. `axes` are the axes along which softmaxes read the
-/// value.
-fn add(
-    record: &mut Record,
-    kind: Kind,
-    sample: u64,
-    (elements, shape): (&[f32], &[usize]),
-    axes: impl Iterator<Item = usize>,
-) {
-    match (record, kind) {
-        (Record::Statistics(statistics), Kind::Peaks) => {
-            axes.for_each(|axis| statistics.add(sample, &peaks(elements, shape, axis)));
-        }
-        (Record::Statistics(statistics), _) => statistics.add(sample, elements),
-        (Record::Leaders(leaders), Kind::Leaders { axis }) => leaders.add(elements, shape, axis as usize),
-        (Record::Channels(channels), Kind::Channels { axis }) => channels.add(elements, shape, axis as usize),
-        // All records of a kind have the same type.
-        (Record::Leaders(_) | Record::Channels(_), _) => {}
-    }
 }
 
 /// Returns an upper bound, in bytes, for the size of the statistics that [`observe`] collects for these requests and
@@ -300,37 +241,10 @@ pub fn most_bytes(module: &Module, graph: GraphId, requests: &Requests, samples:
     bytes.fold(0, u64::saturating_add)
 }
 
-/// The largest element of each row along `axis`. Rows without a finite element are left out.
-fn peaks(elements: &[f32], shape: &[usize], axis: usize) -> Vec<f32> {
-    let each = |row: &mut dyn Iterator<Item = f32>| row.fold(f32::NEG_INFINITY, f32::max);
-    let largest: Vec<f32> = if axis + 1 == shape.len() && shape[axis] > 0 {
-        // The elements of such a row lie side by side.
-        let cx = Context::detect();
-        let peak =
-            |row: &[f32]| float::range(&cx, row).map_or_else(|| each(&mut row.iter().copied()), |range| range.max);
-        elements.chunks_exact(shape[axis]).map(peak).collect()
-    } else {
-        let rows = statistics::rows(elements, shape, axis);
-        rows.map(|mut row| each(&mut row)).collect()
-    };
-    largest.into_iter().filter(|peak| peak.is_finite()).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::statistics::Statistics;
-
-    #[test]
-    fn peaks_are_the_largest_finite_elements_of_rows() {
-        let (nan, inf) = (f32::NAN, f32::INFINITY);
-        let elements = [1.0, -3.0, nan, 2.0, -inf, -inf, inf, 0.5, -4.0, -inf, nan, nan];
-        assert_eq!(peaks(&elements, &[6, 2], 1), [1.0, 2.0, -4.0]);
-        assert_eq!(peaks(&elements, &[2, 2, 3], 1), [2.0, -3.0, 0.5, -4.0]);
-        assert!(peaks(&elements, &[12], 0).is_empty());
-        assert_eq!(peaks(&elements[..6], &[6], 0), [2.0]);
-        assert!(peaks(&[], &[4, 0], 1).is_empty());
-    }
 
     struct Ramp;
 

@@ -396,7 +396,6 @@ mod tests {
     }
 
     #[test]
-    #[test]
     fn half_of_the_noise_is_three_decibels() {
         assert!((decibels(2.0, 1.0) - 3.0103).abs() < 1e-4);
         assert_eq!((decibels(2.0, 0.0), decibels(0.0, 0.0)), (0.0, 0.0));
