@@ -160,8 +160,12 @@ pub fn each<T: Sync, R: Send>(threads: NonZeroUsize, items: &[T], map: &(impl Fn
     }
 }
 
-/// Frees a large value on a thread of its own, for which nobody waits. If the system cannot start one, frees it at once.
-pub fn free_aside(value: impl Send + 'static) {
+/// Frees a large value on a thread of its own, for which nobody waits. If `threads` is one, or the system cannot start a
+/// thread, frees it at once.
+pub fn free_aside(threads: NonZeroUsize, value: impl Send + 'static) {
+    if threads.get() == 1 {
+        return;
+    }
     let builder = thread::Builder::new().name("free".to_owned()).stack_size(STACK);
     // A thread that is not started drops what it would have got.
     let _ = builder.spawn(move || drop(value));

@@ -61,7 +61,11 @@ pub fn of_built(
     });
     Report {
         size: Size {
-            float_bytes: derived::parameter_bytes(canonical),
+            // The copy in which scale was moved can have further constants.
+            float_bytes: match built.migrated() {
+                Some(_) => derived::parameter_bytes(canonical),
+                None => report.size.float_bytes,
+            },
             ..report.size
         },
         own_model: built.own_model,

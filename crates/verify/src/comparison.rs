@@ -12,8 +12,11 @@ use crate::intervals::{Interval, Intervals, ValueRange};
 use crate::layers::{Layers, deviation};
 use crate::samples::{self, Ranges};
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use strait_core::{Elem, Graph, GraphId, Module, ValueId};
-use strait_execute::{ExecuteError, Plan, PlanOptions, Port, Standard, Tensor, TensorView, Threads, Workspace};
+use strait_execute::{
+    ExecuteError, Plan, PlanOptions, Port, Standard, Tensor, TensorView, Threads, Workspace, both, free_aside,
+};
 
 /// Both graphs, ready to run. A `Comparison` never changes, so threads can share it.
 pub struct Comparison<'a> {
@@ -42,7 +45,7 @@ impl<'a> Comparison<'a> {
     /// # Errors
     /// A graph cannot be run.
     pub fn new(analysis: &'a Analysis<'a>, options: &PlanOptions<'_>) -> Result<Comparison<'a>, VerifyError> {
-        let plans = Plans::new(analysis.module, analysis.lowered, options)?;
+        let plans = Plans::new(analysis.module, analysis.lowered, options, NonZeroUsize::MIN)?;
         Comparison::with(analysis, plans, options)
     }
 
@@ -70,7 +73,8 @@ impl<'a> Comparison<'a> {
     }
 
     /// The plan for the fused graph that is deployed.
-    pub(crate) fn into_deployed(self) -> Plan {
+    pub(crate) fn into_deployed(self, threads: NonZeroUsize) -> Plan {
+        free_aside(threads, (self.lowered, self.layers));
         self.deployed.unwrap_or(self.fused)
     }
 
@@ -221,16 +225,23 @@ pub(crate) struct Plans {
 
 impl Plans {
     /// Prepares the graph `lowered` of a module, and its main graph.
-    pub(crate) fn new(module: &Module, lowered: GraphId, options: &PlanOptions<'_>) -> Result<Plans, VerifyError> {
+    pub(crate) fn new(
+        module: &Module,
+        lowered: GraphId,
+        options: &PlanOptions<'_>,
+        threads: NonZeroUsize,
+    ) -> Result<Plans, VerifyError> {
         let apart = PlanOptions {
             join: false,
             loops: &Standard,
             ..*options
         };
-        Ok(Plans {
-            lowered: Plan::new(module, lowered, &apart)?,
-            deployed: plan_of_fused(module, options)?,
-        })
+        let (lowered, deployed) = both::<_, _, VerifyError>(
+            threads,
+            || Ok(Plan::new(module, lowered, &apart)?),
+            || plan_of_fused(module, options),
+        )?;
+        Ok(Plans { lowered, deployed })
     }
 }
 

@@ -159,13 +159,13 @@ pub fn verify_and_keep(
         loops: options.loops,
         ..PlanOptions::default()
     };
+    let threads = NonZeroUsize::new(options.threads.count()).unwrap_or(NonZeroUsize::MIN);
     let analysed = || analyse(module, certificates);
     let (analysis, plans) = match lowered_graph(module).filter(|_| options.samples > 0) {
         None => (analysed()?, None),
         // Preparing the graphs needs nothing of the analysis, and takes about as long.
         Some(graph) => {
-            let threads = NonZeroUsize::new(options.threads.count()).unwrap_or(NonZeroUsize::MIN);
-            let prepared = || Plans::new(module, graph, &plan).map(Some);
+            let prepared = || Plans::new(module, graph, &plan, threads).map(Some);
             both(threads, analysed, prepared)?
         }
     };
@@ -182,7 +182,7 @@ pub fn verify_and_keep(
             merge(&mut findings, found);
         }
         drop(space);
-        deployed = Some(comparison.into_deployed());
+        deployed = Some(comparison.into_deployed(threads));
     }
     let bounded = analysis.fusions().iter().filter(|fusion| fusion.max_lsb > 0);
     let bounded: Vec<(String, u32)> = bounded.map(|f| (f.value.clone(), f.max_lsb)).collect();

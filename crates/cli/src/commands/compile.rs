@@ -1,5 +1,6 @@
 //! Runs `strait compile`.
 
+use std::mem::ManuallyDrop;
 use std::path::Path;
 
 use serde_json::json;
@@ -36,6 +37,8 @@ pub(crate) fn run(arguments: &Compile) -> Exit {
         Ok(done) => done,
         Err(stop) => return console::stopped(&stop, arguments.json),
     };
+    // The report of a large model takes time to free, and the process ends here.
+    let compiled = ManuallyDrop::new(compiled);
     let artifact = |one: &Compiled| json!({ "target": one.target, "folder": one.folder, "digest": one.digest, "report": one.report });
     let json = || json!({ "phases": phases, "artifacts": compiled.iter().map(artifact).collect::<Vec<_>>() });
     if volume::is_verbose() {

@@ -1,7 +1,5 @@
 //! Puts the steps from a device's numbers to the model's input into the graph.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 use strait_core::op::{Cast, Mul, Slice, Sub, Transpose};
 use strait_core::{Def, Elem, Graph, Module, Node, Op, TensorData, TensorType, ValueId};
@@ -59,7 +57,7 @@ pub fn embed(mut module: Module, inputs: &[EmbeddedInput]) -> Result<Module, Dev
     let mut made = Rebuilt {
         graph: Graph::new(name, stage),
         module: &mut module,
-        values: BTreeMap::new(),
+        values: vec![None; old.value_bound()],
     };
     let mut fronts = Vec::new();
     for &input in old.inputs() {
@@ -74,22 +72,22 @@ pub fn embed(mut module: Module, inputs: &[EmbeddedInput]) -> Result<Module, Dev
             }
         };
         let new = made.graph.add_input(value.name, ty, value.quant.clone());
-        made.values.insert(input, new);
+        made.set(input, new);
     }
     for (id, value) in old.values() {
         if let Def::Data(data) = value.def {
             let new = (made.graph).add_data(value.name, value.ty.clone(), value.quant.clone(), data);
-            made.values.insert(id, new);
+            made.set(id, new);
         }
     }
     for (input, of) in fronts {
-        let from = *made.values.get(&input).ok_or_else(broken)?;
+        let from = made.value(input).ok_or_else(broken)?;
         let end = made.front(from, of)?;
-        made.values.insert(input, end);
+        made.set(input, end);
     }
     for (_, node) in old.nodes() {
         let operands: Option<Vec<Option<ValueId>>> = (node.inputs.iter())
-            .map(|input| input.map_or(Some(None), |input| made.values.get(&input).copied().map(Some)))
+            .map(|input| input.map_or(Some(None), |input| made.value(input).map(Some)))
             .collect();
         let results: Option<Vec<_>> = (node.outputs.iter())
             .map(|&output| {
@@ -102,10 +100,12 @@ pub fn embed(mut module: Module, inputs: &[EmbeddedInput]) -> Result<Module, Dev
         made.graph.set_sources(id, &node.sources);
         made.graph.set_fused(id, None, node.place.clone());
         let outputs = made.graph.node(id).ok_or_else(broken)?.outputs.clone();
-        made.values.extend(node.outputs.iter().copied().zip(outputs));
+        for (&old, new) in node.outputs.iter().zip(outputs) {
+            made.set(old, new);
+        }
     }
     for output in old.outputs() {
-        let new = *made.values.get(output).ok_or_else(broken)?;
+        let new = made.value(*output).ok_or_else(broken)?;
         made.graph.add_output(new);
     }
     let graph = made.graph;
@@ -170,11 +170,22 @@ impl EmbeddedInput {
 struct Rebuilt<'a> {
     module: &'a mut Module,
     graph: Graph,
-    /// The new value for each value of the old graph.
-    values: BTreeMap<ValueId, ValueId>,
+    /// The new value for each value of the old graph, by the index of the old one.
+    values: Vec<Option<ValueId>>,
 }
 
 impl Rebuilt<'_> {
+    /// The new value for a value of the old graph.
+    fn value(&self, old: ValueId) -> Option<ValueId> {
+        self.values.get(old.index()).copied().flatten()
+    }
+
+    fn set(&mut self, old: ValueId, new: ValueId) {
+        if let Some(place) = self.values.get_mut(old.index()) {
+            *place = Some(new);
+        }
+    }
+
     /// Adds the steps behind the device's numbers `from`, and returns the model's input.
     fn front(&mut self, from: ValueId, of: &EmbeddedInput) -> Result<ValueId, DeviceError> {
         let mut value = from;

@@ -100,7 +100,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
     };
     let compiled: Vec<Compiled> = jobs.into_iter().map(compile).collect::<Result<_, _>>()?;
     let observed = before.into_observed();
-    free_aside((observed, ready));
+    free_aside(session.threads, (observed, ready));
     let artifact = |one: &Compiled| (format!("artifact for {}", one.target), one.digest);
     session.agree("artifacts", &compiled.iter().map(artifact).collect::<Vec<_>>())?;
     Ok(compiled)
@@ -148,7 +148,7 @@ fn for_target(
     let wanted = before.reference.as_ref();
     let integer = wanted.map(|_| verified_side(&mut lowered, ready.tail.as_ref(), &loops, session));
     let integer = integer.transpose()?;
-    free_aside(lowered.plan.take());
+    free_aside(session.threads, lowered.plan.take());
     let mut report = report_of(&job, &lowered, &rewritten, session)?;
     report.mixed_precision = mixed.iter().flat_map(|mixed| mixed.report.clone()).collect();
     report.data.clone_from(&before.data);
@@ -183,7 +183,7 @@ fn for_target(
     }
     // What is made here stays in memory until it is written, so it is made only after all runs, when the plan of the
     // integer model is not needed any more.
-    free_aside(integer);
+    free_aside(session.threads, integer);
     let (mut made, one_sample) = emit::free_batches(&job, &lowered, has_no_qdq)?;
     remarks.tell(one_sample);
     if let Some((remark, operators)) = emit::on_accelerator(&job, &lowered, &mut made)? {
@@ -238,7 +238,7 @@ fn for_target(
     })?;
     left_out.iter().for_each(|remark| session.remark(remark));
     drop(job);
-    free_aside(lowered);
+    free_aside(session.threads, lowered);
     Ok((digest, report))
 }
 

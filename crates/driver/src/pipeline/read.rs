@@ -147,6 +147,10 @@ fn with_sizes(module: Module, reading: &ModelReading) -> Result<Module, Diagnost
 fn resolve(model: &dyn Decoded, key: &str, patterns: &[String]) -> Result<Vec<String>, Diagnostics> {
     let mut names: Vec<String> = Vec::new();
     let mut findings = Vec::new();
+    // Finding all names takes time in a large model.
+    if patterns.is_empty() {
+        return Ok(names);
+    }
     let (tensors, nodes) = (model.tensors(), model.nodes());
     for (index, pattern) in patterns.iter().enumerate() {
         let glob = Glob::new(pattern);
