@@ -184,6 +184,20 @@ impl I32s for __m512i {
     // AVX-512 packs each 128-bit quarter separately, so groups of four or eight bytes have to be reordered afterwards.
 
     #[inline(always)]
+    unsafe fn interleave_bytes([a, b, c, d]: [Self; 4]) -> Self {
+        // SAFETY: the caller upholds the safety contract of this method.
+        unsafe {
+            let lowest = _mm512_set1_epi32(0xFF);
+            let ab = _mm512_or_si512(
+                _mm512_and_si512(a, lowest),
+                _mm512_slli_epi32::<8>(_mm512_and_si512(b, lowest)),
+            );
+            let cd = _mm512_or_si512(_mm512_and_si512(c, lowest), _mm512_slli_epi32::<8>(d));
+            _mm512_or_si512(ab, _mm512_slli_epi32::<16>(cd))
+        }
+    }
+
+    #[inline(always)]
     unsafe fn to_i8([a, b, c, d]: [Self; 4]) -> Self {
         // SAFETY: the caller upholds the safety contract of this method.
         unsafe {

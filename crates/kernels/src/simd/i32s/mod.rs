@@ -105,12 +105,15 @@ pub(crate) trait I32s: Copy {
     /// range of i32.
     unsafe fn round_f32(self) -> Self;
 
-    /// x / (1 + e^−x) of f32 lanes, with the bits of its definition. `None` if there is no kernel for it, or if a laneX
+    /// x / (1 + e^−x) of f32 lanes, with the bits of its definition. `None` if there is no kernel for it, or if it
+    /// cannot be certain of a lane.
     #[inline(always)]
     unsafe fn silu_f32(self) -> Option<Self> {
         None
     }
 
+    /// The lowest bytes of the lanes of four vectors: byte `j` of each lane is that of the lane of vector `j`.
+    unsafe fn interleave_bytes(four: [Self; 4]) -> Self;
     /// Saturates each lane to i8 and packs four vectors into one.
     unsafe fn to_i8(four: [Self; 4]) -> Self;
     /// Saturates each lane to u8 and packs four vectors into one.
