@@ -70,7 +70,13 @@ fn quantize_last(quantizations: &Per<Quantization>, [batch, channels, positions]
         wanted[(image * positions + position) * 4 + c] = quantizations.get(c).unwrap().eval(x) as u8;
     }
     everywhere(&wanted, 0xA5, quantizations, |cx, out| {
-        kernel.run_last(cx, [batch, channels, positions], x, out)
+        kernel.run_last(cx, [batch, channels, positions], x, out)?;
+        // What is beyond the channels has no meaning.
+        out.iter_mut()
+            .enumerate()
+            .filter(|(i, _)| i % 4 >= channels)
+            .for_each(|(_, byte)| *byte = 0);
+        Ok(())
     });
 }
 

@@ -243,12 +243,13 @@ impl<const DIVIDED: bool, const EVEN: bool> Kernel<6> for Vectors<DIVIDED, EVEN>
         unsafe {
             let far = V::splat(FAR.to_bits() as i32);
             let near = V::splat((-FAR).to_bits() as i32);
+            // A divisor is the only factor.
             let v = if DIVIDED {
                 x.divide_f32(scale)
             } else {
-                x.multiply_f32(scale)
+                x.multiply_f32(scale).multiply_f32(again)
             };
-            let v = v.multiply_f32(again).numbers_f32().add_f32(inside);
+            let v = v.numbers_f32().add_f32(inside);
             let v = v.min_f32(far).max_f32(near);
             if EVEN {
                 return v.round_f32().add(after);

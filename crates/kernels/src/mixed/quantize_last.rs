@@ -4,11 +4,12 @@ use super::quantize::{Near, Quantize, Vectors};
 use crate::context::{Context, VectorJob};
 use crate::error::{KernelError, expect_len, product};
 use crate::integer::{
-    batch::{Constants, Kernel},
+    batch::{Constants, Elements, Kernel},
     bytes::width,
 };
 use crate::parallel::{Shared, for_each};
 use crate::simd::I32s;
+use strait_requantize::IntType;
 
 /// Number of bytes from one position to the next.
 const STRIDE: usize = 4;
@@ -21,7 +22,7 @@ impl Quantize {
         stride == STRIDE && (1..=STRIDE).contains(&channels) && width(self.out()) == 1
     }
 
-    /// Converts planes `[batch, channels, positions]` to codes `[batch, positions, 4]`. The codes beyond the channels are 0.
+    /// Converts planes `[batch, channels, positions]` to codes `[batch, positions, 4]`. What is beyond the channels has no meaning.
     ///
     /// # Errors
     /// [`KernelError::Shape`] if slices, extents and channels do not fit together, or if this stride is not written, as
@@ -49,7 +50,7 @@ impl Quantize {
             let piece = Piece {
                 planes: [0, 1, 2, 3].map(plane),
                 channels,
-                bounds: [self.out().min(), self.out().max()],
+                element: self.out(),
                 // SAFETY: each task writes its own positions.
                 out: unsafe { out.slice((image * positions + first) * STRIDE, count * STRIDE) },
             };
@@ -71,7 +72,6 @@ impl Quantize {
             return;
         }
         for (at, to) in piece.out.as_chunks_mut::<STRIDE>().0.iter_mut().enumerate() {
-            *to = [0; STRIDE];
             for (c, to) in to.iter_mut().enumerate().take(piece.channels) {
                 // The code has at most 8 bits, so the cast loses nothing.
                 *to = self.channels.get(c).eval(piece.planes[c][at]) as u8;
@@ -85,8 +85,8 @@ struct Piece<'a> {
     /// The real numbers of each channel. Those beyond the channels have no meaning.
     planes: [&'a [f32]; STRIDE],
     channels: usize,
-    /// The smallest and the largest code.
-    bounds: [i32; 2],
+    /// The type of the codes.
+    element: IntType,
     out: &'a mut [u8],
 }
 
@@ -112,13 +112,13 @@ impl<K: Kernel<C>, const C: usize> VectorJob for PieceJob<'_, K, C> {
         let Piece {
             planes,
             channels,
-            bounds,
+            element,
             out,
         } = self.piece;
         // SAFETY: only elements of the planes are loaded, and only bytes of their positions are stored. The caller guarantees
         // the instruction set.
         unsafe {
-            let [low, high] = bounds.map(|bound| V::splat(bound));
+            let [low, high] = Elements::Codes(element).bounds::<V>([element.min(), element.max()]);
             let mut of = [[V::splat(0); C]; STRIDE];
             for (c, of) in of.iter_mut().enumerate().take(channels) {
                 *of = self.constants.splat(c);
@@ -135,10 +135,13 @@ impl<K: Kernel<C>, const C: usize> VectorJob for PieceJob<'_, K, C> {
                             true => V::load(from),
                             false => V::load_first(from, left),
                         };
-                        codes[c] = self.kernel.lanes(&of[c], x).max(low).min(high);
+                        codes[c] = self.kernel.lanes(&of[c], x);
                     }
                 }
-                let codes = V::interleave_bytes(codes);
+                let codes = match element {
+                    IntType::I8 | IntType::I4 => V::interleave_i8(codes).clamp_i8(low, high),
+                    _ => V::interleave_u8(codes).clamp_u8(low, high),
+                };
                 match left == V::LANES {
                     true => codes.store(to.as_mut_ptr()),
                     false => codes.store_first(to.as_mut_ptr(), to.len()),

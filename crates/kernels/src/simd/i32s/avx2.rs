@@ -1,6 +1,6 @@
 //! Vectors of i32 for AVX2. They have eight lanes.
 
-use super::I32s;
+use super::{I32s, transposed_quads};
 use crate::simd::intrinsics::{floats, intrinsics};
 use std::arch::x86_64::*;
 
@@ -181,16 +181,20 @@ impl I32s for __m256i {
     // AVX2 packs each 128-bit half separately, so groups of four or eight bytes have to be reordered afterwards.
 
     #[inline(always)]
-    unsafe fn interleave_bytes([a, b, c, d]: [Self; 4]) -> Self {
+    unsafe fn interleave_i8([a, b, c, d]: [Self; 4]) -> Self {
         // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
-            let lowest = _mm256_set1_epi32(0xFF);
-            let ab = _mm256_or_si256(
-                _mm256_and_si256(a, lowest),
-                _mm256_slli_epi32::<8>(_mm256_and_si256(b, lowest)),
-            );
-            let cd = _mm256_or_si256(_mm256_and_si256(c, lowest), _mm256_slli_epi32::<8>(d));
-            _mm256_or_si256(ab, _mm256_slli_epi32::<16>(cd))
+            let bytes = _mm256_packs_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
+            _mm256_shuffle_epi8(bytes, _mm256_broadcastsi128_si256(transposed_quads()))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn interleave_u8([a, b, c, d]: [Self; 4]) -> Self {
+        // SAFETY: the caller upholds the safety contract of this method.
+        unsafe {
+            let bytes = _mm256_packus_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
+            _mm256_shuffle_epi8(bytes, _mm256_broadcastsi128_si256(transposed_quads()))
         }
     }
 
