@@ -24,6 +24,12 @@ pub(crate) trait Step: Send + Sync {
         Orders::Planes
     }
 
+    /// Returns the step that computes the same, but writes its only result with channels last, `stride` elements from one
+    /// position to the next. `extents` of the result are batch, channels and positions. `None` if there is no such step.
+    fn writing_last(&self, _extents: [usize; 3], _stride: usize) -> Option<Box<dyn Step>> {
+        None
+    }
+
     /// Computes the results.
     fn run(&self, io: &mut Io<'_>) -> Result<(), StepError>;
 }

@@ -197,3 +197,41 @@ fn a_value_is_replaced_in_the_order_of_the_graph() {
         assert_eq!(replaced(true, value), replaced(false, value), "{value}");
     }
 }
+
+#[test]
+fn images_are_quantized_in_the_order_in_which_they_are_read() {
+    for channels in [1, 3, 4, 5] {
+        let mut b = Builder::new(Stage::Integer);
+        let x = b.input(Elem::F32, &[2, channels, 6, 5]);
+        let quantize = op::Quantize {
+            to: Elem::I8,
+            rounding: Rounding::HalfAway,
+            reciprocal: false,
+            zero_point: Default::default(),
+        };
+        let codes = b.op(quantize, &[x]);
+        b.quant(codes, QuantParams::tensor(0.1, 0));
+        let first = conv(&mut b, codes, [10, channels, 3], 1);
+        let number = b.constant(&[1], &[57_i8]);
+        let multiply = op::Mul {
+            a_zero: -5,
+            b_zero: 2,
+            accumulator: Carrier::I32,
+        };
+        let products = b.op(multiply, &[first, number]);
+        let scaled = narrow(&mut b, products, 6);
+        let module = b.output(&[scaled]);
+        let numbers: Vec<f32> = (0..60 * channels).map(|i| (i * 37 % 256) as f32 / 9.0 - 13.0).collect();
+        let input = Tensor::from_values(&[2, channels as usize, 6, 5], &numbers).unwrap();
+        let expected = reference::run(&module, module.main, &[input.view()], &mut |_, _| {}).unwrap();
+        for isa in Isa::available() {
+            let plan = Plan::new(&module, module.main, &options(isa)).unwrap();
+            let mut space = Workspace::new(&plan, &Threads::one());
+            let mut seen = Vec::new();
+            let found = plan.run_observed(&mut space, &[input.view()], &mut |value, _| seen.push(value));
+            assert_eq!(found.unwrap(), expected);
+            // Nobody sees the codes that are not in the order of the graph.
+            assert_eq!(seen.contains(&codes), channels > 4, "{channels} channels");
+        }
+    }
+}

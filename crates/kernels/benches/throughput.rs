@@ -8,13 +8,16 @@ use std::{hint::black_box, time::Instant};
 use strait_kernels::{
     Context, Conv, Images, Isa, Window,
     float::{self, Matrix, Unary},
-    integer::{Addend, Bias, Broadcast, Carrier, ConvWeights, GemmWeights, Loops, Weights, accumulators, standard},
+    integer::{
+        Addend, Bias, Broadcast, Carrier, ChannelsLast, ConvWeights, GemmWeights, Loops, Weights, accumulators,
+        standard,
+    },
 };
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
 
-/// Convolutions of ResNet-50 and MobileNetV2. After the name come input channels, image size, output channels, kernel,
+/// Convolutions of ResNet-50, MobileNetV2 and ResNet-8. After the name come input channels, image size, output channels, kernel,
 /// groups and stride.
-const CONVOLUTIONS: [(&str, usize, usize, usize, usize, usize, usize); 9] = [
+const CONVOLUTIONS: [(&str, usize, usize, usize, usize, usize, usize); 13] = [
     ("1x1 64→256 at 56", 64, 56, 256, 1, 1, 1),
     ("3x3 128→128 at 28", 128, 28, 128, 1, 3, 1),
     ("3x3 256→256 at 14", 256, 14, 256, 1, 3, 1),
@@ -24,6 +27,10 @@ const CONVOLUTIONS: [(&str, usize, usize, usize, usize, usize, usize); 9] = [
     ("3x3/2 3→32 at 224", 3, 224, 32, 1, 3, 2),
     ("depthwise 96 at 112, /2", 96, 112, 96, 96, 3, 2),
     ("depthwise 384 at 14", 384, 14, 384, 384, 3, 1),
+    ("3x3 3→16 at 32", 3, 32, 16, 1, 3, 1),
+    ("3x3 16→16 at 32", 16, 32, 16, 1, 3, 1),
+    ("3x3 16→32 at 32, /2", 16, 32, 32, 1, 3, 2),
+    ("3x3 64→64 at 8", 64, 8, 64, 1, 3, 1),
 ];
 
 /// Matrix products: number of rows, number of columns, and K.
@@ -88,6 +95,15 @@ fn all(cx: &Context, wanted: &str) {
             let mut out = vec![0; elements * usize::from(loops.out().bits()) / 8];
             report(&format!("conv {form} {name}"), steps, &mut || {
                 loops.conv(cx, &packed, 1, &input, &mut out).unwrap();
+            });
+        }
+        let packed = ChannelsLast::new(c, IntType::I8, 0, Weights::I8(&weights), Bias::I32(None)).unwrap();
+        if let Some(packed) = packed {
+            let input = bytes(size * size * packed.stride());
+            let (form, loops) = forms(outputs).remove(2);
+            let mut out = vec![0; elements];
+            report(&format!("channels last, {form} {name}"), steps, &mut || {
+                loops.conv_last(cx, &packed, 1, &input, &mut out).unwrap();
             });
         }
         let zeros: Vec<i32> = weights.iter().map(|&w| i32::from(w) - 11).collect();

@@ -56,6 +56,30 @@ fn quantize(quantizations: &Per<Quantization>, extents: [usize; 3], x: &[f32]) {
     everywhere(&wanted, 0xA5, quantizations, |cx, out| kernel.run(cx, extents, x, out));
 }
 
+/// Quantizes planes to codes with channels last, if their codes have 8 bits.
+fn quantize_last(quantizations: &Per<Quantization>, [batch, channels, positions]: [usize; 3], x: &[f32]) {
+    let kernel = Quantize::new(quantizations).unwrap();
+    assert_eq!(kernel.writes_last(channels, 4), kernel.out().bits() <= 8);
+    assert!(!kernel.writes_last(channels, 3) && !kernel.writes_last(5, 4));
+    if kernel.out().bits() > 8 {
+        return;
+    }
+    let mut wanted = vec![0; batch * positions * 4];
+    for (i, &x) in x.iter().enumerate() {
+        let (image, c, position) = (i / positions / channels, i / positions % channels, i % positions);
+        wanted[(image * positions + position) * 4 + c] = quantizations.get(c).unwrap().eval(x) as u8;
+    }
+    everywhere(&wanted, 0xA5, quantizations, |cx, out| {
+        kernel.run_last(cx, [batch, channels, positions], x, out)?;
+        // What is beyond the channels has no meaning.
+        out.iter_mut()
+            .enumerate()
+            .filter(|(i, _)| i % 4 >= channels)
+            .for_each(|(_, byte)| *byte = 0);
+        Ok(())
+    });
+}
+
 /// Numbers near ties, numbers of every magnitude, and numbers that are not finite.
 fn reals() -> Vec<f32> {
     let near_ties = (-500..500).flat_map(|i| {
@@ -161,6 +185,11 @@ fn quantizations_of_every_length_and_layout_are_the_definition() {
         for length in 0..=LONGEST {
             quantize(&one(5).into(), [1, 1, length], &x[..length]);
             quantize(&per_channel, [2, channels, length], &x[..2 * channels * length]);
+            for count in 1..=channels {
+                let some: Per<_> = (0..count as i32).map(one).collect();
+                quantize_last(&some, [2, count, length], &x[..2 * count * length]);
+                quantize_last(&one(5).into(), [2, count, length], &x[..2 * count * length]);
+            }
             let last: Per<_> = (0..length as i32).map(one).collect();
             if length > 0 {
                 quantize(&last, [3, length, 1], &x[..3 * length]);

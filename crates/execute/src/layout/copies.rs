@@ -16,14 +16,14 @@ pub(super) fn picked(x: &Slot<'_>, picks: Vec<Option<strided::Picks>>) -> Box<dy
     })
 }
 
-/// Returns a step that copies elements to a result with the extents `result`. `from` has the stride in the operand for
-/// each axis of the result.
-pub(super) fn along(elem: Elem, from: Dims, result: Dims) -> Box<dyn Step> {
+/// Returns a step that copies elements to a result with the extents `result`. The first of them is at `start` in the operand,
+/// and `from` has the stride in the operand for each axis of the result.
+pub(super) fn along(elem: Elem, (start, from): (usize, Dims), result: Dims) -> Box<dyn Step> {
     let to = strided::strides(&result);
     reading(1, move |io| {
         by_width!(elem, T => {
             let input = io.input::<T>(0)?;
-            strided::copy(&result, (input, 0, &from), (io.output::<T>()?, 0, &to));
+            strided::copy(&result, (input, start, &from), (io.output::<T>()?, 0, &to));
         });
         Ok(())
     })

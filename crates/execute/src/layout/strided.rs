@@ -35,8 +35,16 @@ pub(super) fn rows<const N: usize>(
     starts: [usize; N],
     mut row: impl FnMut(usize, [usize; N], [usize; N]),
 ) {
+    if let Some(axes) = merged(dims, strides) {
+        walk(&axes, starts, &mut row);
+    }
+}
+
+/// The axes of a box, each with its extent and its strides, after axes that are contiguous in all arrays were merged. `None` if
+/// the box is empty.
+fn merged<const N: usize>(dims: &[usize], strides: [&[usize]; N]) -> Option<SmallVec<[(usize, [usize; N]); 4]>> {
     if dims.contains(&0) {
-        return;
+        return None;
     }
     let mut axes: SmallVec<[(usize, [usize; N]); 4]> = SmallVec::new();
     for (axis, &extent) in dims.iter().enumerate() {
@@ -49,7 +57,7 @@ pub(super) fn rows<const N: usize>(
             _ => axes.push((extent, own)),
         }
     }
-    walk(&axes, starts, &mut row);
+    Some(axes)
 }
 
 fn walk<const N: usize>(
@@ -75,16 +83,52 @@ pub(super) fn copy<T: Copy>(
     (input, start, strides): (&[T], usize, &[usize]),
     (out, to, out_strides): (&mut [T], usize, &[usize]),
 ) {
-    rows(
-        dims,
-        [strides, out_strides],
-        [start, to],
-        |length, [from, to], strides| match strides {
-            [1, 1] => out[to..to + length].copy_from_slice(&input[from..from + length]),
-            [0, 1] => out[to..to + length].fill(input[from]),
-            [step, out_step] => (0..length).for_each(|i| out[to + i * out_step] = input[from + i * step]),
-        },
-    );
+    let Some(axes) = merged(dims, [strides, out_strides]) else {
+        return;
+    };
+    if let [outer @ .., (count, steps), (length, [1, 1])] = &axes[..] {
+        walk(outer, [start, to], &mut |planes, [from, to], [step, out_step]| {
+            for plane in 0..planes {
+                let starts = [from + plane * step, to + plane * out_step];
+                copy_runs(*count, *length, (input, out), starts, *steps);
+            }
+        });
+        return;
+    }
+    walk(&axes, [start, to], &mut |length, [from, to], strides| match strides {
+        [1, 1] => out[to..to + length].copy_from_slice(&input[from..from + length]),
+        [0, 1] => out[to..to + length].fill(input[from]),
+        [step, out_step] => (0..length).for_each(|i| out[to + i * out_step] = input[from + i * step]),
+    });
+}
+
+/// Copies `count` runs of neighbouring elements. Both arrays have the start and the distance of their runs.
+fn copy_runs<T: Copy>(
+    count: usize,
+    length: usize,
+    (input, out): (&[T], &mut [T]),
+    [from, to]: [usize; 2],
+    [step, out_step]: [usize; 2],
+) {
+    // Runs of channels are often as long as a few vectors. It takes less time to copy them than to call a function for it.
+    macro_rules! runs {
+        ($($n:literal)*) => {
+            match length {
+                $($n => for run in 0..count {
+                    let from = input[from + run * step..].first_chunk::<$n>();
+                    let to = out[to + run * out_step..].first_chunk_mut::<$n>();
+                    if let (Some(to), Some(from)) = (to, from) {
+                        *to = *from;
+                    }
+                },)*
+                _ => for run in 0..count {
+                    let from = &input[from + run * step..][..length];
+                    out[to + run * out_step..][..length].copy_from_slice(from);
+                },
+            }
+        };
+    }
+    runs!(8 16 24 32 48 64 96 128)
 }
 
 /// Returns the product of the extents before an axis, the extent of the axis, and the product of the extents after it.

@@ -8,7 +8,7 @@ impl Executable for op::Transpose {
         let (x, result) = (site.input(0)?, site.output()?.dims.clone());
         let own = strided::strides(&x.dims);
         let moved = self.permutation.iter().map(|&axis| own[axis as usize]).collect();
-        Ok(copies::along(x.elem, moved, result))
+        Ok(copies::along(x.elem, (0, moved), result))
     }
 
     fn takes_any_type(&self) -> bool {

@@ -26,8 +26,18 @@ struct Draft {
     inputs: SmallVec<[Option<ValueId>; 3]>,
     outputs: SmallVec<[ValueId; 1]>,
     work: Drafted,
-    /// True if the step only copies a value of the graph in another order.
-    reorders: bool,
+    writes: Writes,
+}
+
+/// What a step writes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Writes {
+    /// Values of the graph.
+    Values,
+    /// A value of the graph that only the next step reads, in the order in which that step reads it.
+    InOrder,
+    /// A copy of a value of the graph in another order.
+    Copy,
 }
 
 /// What a step computes, before operands are placed.
@@ -167,7 +177,7 @@ impl<'a> Builder<'a> {
                 inputs,
                 outputs: node.outputs.clone(),
                 work: Drafted::Late(Box::new(late)),
-                reorders: false,
+                writes: Writes::Values,
             });
             return Ok(());
         }
@@ -185,7 +195,7 @@ impl<'a> Builder<'a> {
                 inputs: SmallVec::new(),
                 outputs: node.outputs.clone(),
                 work: Drafted::Shares,
-                reorders: false,
+                writes: Writes::Values,
             });
             return Ok(());
         }
@@ -228,7 +238,7 @@ impl<'a> Builder<'a> {
             inputs,
             outputs,
             work: Drafted::Step(step),
-            reorders: false,
+            writes: Writes::Values,
         });
         Ok(())
     }
@@ -245,14 +255,21 @@ impl<'a> Builder<'a> {
         if let Some(copy) = self.orders.copy(value, to) {
             return Ok(copy);
         }
+        let elem = slot.elem;
         let elements = reordering
             .elements()
-            .filter(|&count| byte_count(slot.elem, &[count]).is_some());
+            .filter(|&count| byte_count(elem, &[count]).is_some());
         let elements = elements.ok_or_else(|| self.too_large())?;
-        let step = reordering.step(slot.elem.size());
+        // A value that nothing else reads is written in the order at once, if the step that writes it can do this.
+        let only = self.graph.only_use(value).is_some();
+        let writer = self.drafts.iter_mut().rev().find(|draft| draft.outputs[..] == [value]);
+        let writer = writer.filter(|_| only).and_then(|draft| match &draft.work {
+            Drafted::Step(step) => reordering.instead_of(&**step).map(|step| (draft, step)),
+            Drafted::Shares | Drafted::Late(_) => None,
+        });
         let copy = ValueId::new(self.roots.len());
         self.slots.push(Some(Slot {
-            elem: slot.elem,
+            elem,
             dims: smallvec![elements],
             quant: None,
             constant: None,
@@ -261,12 +278,18 @@ impl<'a> Builder<'a> {
         self.last_uses.push(0);
         self.buffers.push(None);
         self.orders.add_copy(value, reordering.to, copy);
+        if let Some((draft, step)) = writer {
+            draft.outputs = smallvec![copy];
+            draft.work = Drafted::Step(step);
+            draft.writes = Writes::InOrder;
+            return Ok(copy);
+        }
         self.drafts.push(Draft {
             node: self.node,
             inputs: smallvec![Some(value)],
             outputs: smallvec![copy],
-            work: Drafted::Step(step),
-            reorders: true,
+            work: Drafted::Step(reordering.step(elem.size())),
+            writes: Writes::Copy,
         });
         Ok(copy)
     }
@@ -469,7 +492,7 @@ impl<'a> Builder<'a> {
                     result: Some(position),
                 });
             }
-            if !draft.reorders {
+            if draft.writes == Writes::Values {
                 shown.push(self.shown(value, place)?);
             }
         }
@@ -522,11 +545,13 @@ impl<'a> Builder<'a> {
         };
         Ok(PlannedStep {
             node: node.map_or("", |n| self.module.name(n.name)).into(),
-            op: match draft.reorders {
-                true => "reorder",
-                false => node.map_or("", |n| n.op.term().name()),
+            op: match draft.writes {
+                Writes::Copy => "reorder",
+                Writes::Values | Writes::InOrder => node.map_or("", |n| n.op.term().name()),
             },
-            multiply_adds: node.filter(|_| !draft.reorders).map_or(0, |n| self.multiply_adds(n)),
+            multiply_adds: node
+                .filter(|_| draft.writes != Writes::Copy)
+                .map_or(0, |n| self.multiply_adds(n)),
             outputs,
             operands: places.iter().enumerate().map(source).collect(),
             work,

@@ -40,6 +40,14 @@ impl Reordering {
         order(self.to).elements(channels, positions)?.checked_mul(batch)
     }
 
+    /// The step that writes the value as the copy, instead of `step`, which writes it in planes, if there is one.
+    pub(super) fn instead_of(&self, step: &dyn Step) -> Option<Box<dyn Step>> {
+        match (self.from, self.to) {
+            (None, Some(stride)) => step.writing_last(self.extents, stride),
+            _ => None,
+        }
+    }
+
     /// The step that makes the copy. Elements have `width` bytes.
     pub(super) fn step(&self, width: usize) -> Box<dyn Step> {
         let (extents, orders) = (self.extents, [order(self.from), order(self.to)]);

@@ -23,6 +23,7 @@ mod chain;
 mod dequantize;
 mod qlinear_add;
 mod quantize;
+mod quantize_last;
 
 pub use chain::{Activation, ChainResults, ChainSlice, FloatChain, QuantizeScaled};
 pub use dequantize::{CodeSlice, Dequantize};

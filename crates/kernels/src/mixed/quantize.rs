@@ -23,15 +23,15 @@ use strait_requantize::{
 /// Infinities become the smallest or the largest code of the type, and NaN becomes the code of real zero.
 #[derive(Clone, Debug)]
 pub struct Quantize {
-    channels: PerChannel<Quantization>,
+    pub(super) channels: PerChannel<Quantization>,
     out: IntType,
-    near: Option<Near>,
+    pub(super) near: Option<Near>,
 }
 
 /// Quantizations whose codes and zero points have at most 16 bits. Quotients far outside of the range of codes
 /// saturate, and for all others, i32 arithmetic is exact.
 #[derive(Clone, Debug)]
-enum Near {
+pub(super) enum Near {
     DividedToEven(Lanes<true>),
     TimesToEven(Lanes<true>),
     Divided(Lanes<false>),
@@ -40,9 +40,9 @@ enum Near {
 
 /// The constants, once for the scalar loop and once for vectors.
 #[derive(Clone, Debug)]
-struct Lanes<const EVEN: bool> {
+pub(super) struct Lanes<const EVEN: bool> {
     lanes: PerChannel<Lane>,
-    vectors: Constants<6>,
+    pub(super) vectors: Constants<6>,
 }
 
 /// The constants of one channel. With v = x / scale · again, or v = x · scale · again (`again` is a second factor, or 1
@@ -234,7 +234,7 @@ impl Lane {
     }
 }
 
-struct Vectors<const DIVIDED: bool, const EVEN: bool>;
+pub(super) struct Vectors<const DIVIDED: bool, const EVEN: bool>;
 
 impl<const DIVIDED: bool, const EVEN: bool> Kernel<6> for Vectors<DIVIDED, EVEN> {
     #[inline(always)]
@@ -243,12 +243,13 @@ impl<const DIVIDED: bool, const EVEN: bool> Kernel<6> for Vectors<DIVIDED, EVEN>
         unsafe {
             let far = V::splat(FAR.to_bits() as i32);
             let near = V::splat((-FAR).to_bits() as i32);
+            // A divisor is the only factor.
             let v = if DIVIDED {
                 x.divide_f32(scale)
             } else {
-                x.multiply_f32(scale)
+                x.multiply_f32(scale).multiply_f32(again)
             };
-            let v = v.multiply_f32(again).numbers_f32().add_f32(inside);
+            let v = v.numbers_f32().add_f32(inside);
             let v = v.min_f32(far).max_f32(near);
             if EVEN {
                 return v.round_f32().add(after);

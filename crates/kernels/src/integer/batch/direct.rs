@@ -51,6 +51,26 @@ impl Codes<'_> {
     }
 }
 
+/// Calls a method that has the numbers of rows and of panels of a register tile as constants, for the size `[rows, panels]`.
+#[cfg(target_arch = "x86_64")]
+macro_rules! for_size {
+    ($size:expr, $self:ident.$method:ident $arguments:tt) => {
+        for_size!($size, $self.$method $arguments, 4 5 6 7 8)
+    };
+    ($size:expr, $self:ident.$method:ident $arguments:tt, $($height:literal)*) => {
+        match $size {
+            $(
+                [$height, 1] => $self.$method::<$height, 1> $arguments,
+                [$height, 2] => $self.$method::<$height, 2> $arguments,
+                [$height, _] => $self.$method::<$height, 3> $arguments,
+            )*
+            _ => {}
+        }
+    };
+}
+#[cfg(target_arch = "x86_64")]
+pub(crate) use for_size;
+
 /// A kernel that requantizes sums in the registers in which they are computed.
 pub(crate) trait Direct: Send + Sync {
     /// See [`Codes::dense`].
@@ -103,20 +123,8 @@ impl<K: Kernel<C> + Send + Sync, const C: usize> Prepared for InTile<K, C> {
 #[cfg(target_arch = "x86_64")]
 impl<K: Kernel<C> + Send + Sync, const C: usize> Direct for InTile<K, C> {
     unsafe fn dense(&self, tile: &DenseTile<'_>, size: [usize; 2], codes: &Codes<'_>, place: &OutputTile<'_>) {
-        macro_rules! sizes {
-            ($($height:literal)*) => {
-                match size {
-                    $(
-                        [$height, 1] => self.tile::<$height, 1>(tile, codes, place),
-                        [$height, 2] => self.tile::<$height, 2>(tile, codes, place),
-                        [$height, _] => self.tile::<$height, 3>(tile, codes, place),
-                    )*
-                    _ => {}
-                }
-            };
-        }
         // SAFETY: the caller upholds this function's safety contract.
-        unsafe { sizes!(4 5 6 7 8) }
+        unsafe { for_size!(size, self.tile(tile, codes, place)) }
     }
 
     unsafe fn depthwise(

@@ -27,7 +27,7 @@ pub(crate) use constants::{Constants, Run};
 pub use direct::Codes;
 pub(crate) use direct::Direct;
 #[cfg(target_arch = "x86_64")]
-pub(crate) use direct::store_rows;
+pub(crate) use direct::{for_size, store_rows};
 pub(crate) use narrow::Elements;
 pub(crate) use source::{Element, Lanes, One, Source, Two};
 use std::sync::Arc;

@@ -13,7 +13,7 @@ use super::ends::{Ends, Plain, SiluCodes, SiluReals};
 use super::{Activation, ChainSlice, FloatChain};
 use crate::integer::{
     OutputTile,
-    batch::{Codes, Direct, Elements, store_rows},
+    batch::{Codes, Direct, Elements, for_size, store_rows},
     channels_last::{DenseTile, End, Line, Piece, depthwise_sums},
 };
 use crate::mixed::CodeSlice;
@@ -175,20 +175,8 @@ unsafe fn packed(four: [__m512i; VECTORS], (out, [low, high]): (Elements, [__m51
 
 impl<K: Ends<C>, const C: usize> Direct for InChain<K, C> {
     unsafe fn dense(&self, tile: &DenseTile<'_>, size: [usize; 2], codes: &Codes<'_>, place: &OutputTile<'_>) {
-        macro_rules! sizes {
-            ($($height:literal)*) => {
-                match size {
-                    $(
-                        [$height, 1] => self.tile::<$height, 1>(tile, codes, place),
-                        [$height, 2] => self.tile::<$height, 2>(tile, codes, place),
-                        [$height, _] => self.tile::<$height, 3>(tile, codes, place),
-                    )*
-                    _ => {}
-                }
-            };
-        }
         // SAFETY: the caller upholds this function's safety contract.
-        unsafe { sizes!(4 5 6 7 8) }
+        unsafe { for_size!(size, self.tile(tile, codes, place)) }
     }
 
     unsafe fn depthwise(

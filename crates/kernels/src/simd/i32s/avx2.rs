@@ -1,6 +1,6 @@
 //! Vectors of i32 for AVX2. They have eight lanes.
 
-use super::I32s;
+use super::{I32s, transposed_quads};
 use crate::simd::intrinsics::{floats, intrinsics};
 use std::arch::x86_64::*;
 
@@ -179,6 +179,24 @@ impl I32s for __m256i {
     }
 
     // AVX2 packs each 128-bit half separately, so groups of four or eight bytes have to be reordered afterwards.
+
+    #[inline(always)]
+    unsafe fn interleave_i8([a, b, c, d]: [Self; 4]) -> Self {
+        // SAFETY: the caller upholds the safety contract of this method.
+        unsafe {
+            let bytes = _mm256_packs_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
+            _mm256_shuffle_epi8(bytes, _mm256_broadcastsi128_si256(transposed_quads()))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn interleave_u8([a, b, c, d]: [Self; 4]) -> Self {
+        // SAFETY: the caller upholds the safety contract of this method.
+        unsafe {
+            let bytes = _mm256_packus_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
+            _mm256_shuffle_epi8(bytes, _mm256_broadcastsi128_si256(transposed_quads()))
+        }
+    }
 
     #[inline(always)]
     unsafe fn to_i8([a, b, c, d]: [Self; 4]) -> Self {

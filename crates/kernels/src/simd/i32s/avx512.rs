@@ -1,6 +1,6 @@
 //! Vectors of i32 for AVX-512. They have sixteen lanes.
 
-use super::{I32s, silu};
+use super::{I32s, silu, transposed_quads};
 use crate::simd::intrinsics::{floats, intrinsics};
 use std::arch::x86_64::*;
 
@@ -182,6 +182,24 @@ impl I32s for __m512i {
     }
 
     // AVX-512 packs each 128-bit quarter separately, so groups of four or eight bytes have to be reordered afterwards.
+
+    #[inline(always)]
+    unsafe fn interleave_i8([a, b, c, d]: [Self; 4]) -> Self {
+        // SAFETY: the caller upholds the safety contract of this method.
+        unsafe {
+            let bytes = _mm512_packs_epi16(_mm512_packs_epi32(a, b), _mm512_packs_epi32(c, d));
+            _mm512_shuffle_epi8(bytes, _mm512_broadcast_i32x4(transposed_quads()))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn interleave_u8([a, b, c, d]: [Self; 4]) -> Self {
+        // SAFETY: the caller upholds the safety contract of this method.
+        unsafe {
+            let bytes = _mm512_packus_epi16(_mm512_packs_epi32(a, b), _mm512_packs_epi32(c, d));
+            _mm512_shuffle_epi8(bytes, _mm512_broadcast_i32x4(transposed_quads()))
+        }
+    }
 
     #[inline(always)]
     unsafe fn to_i8([a, b, c, d]: [Self; 4]) -> Self {

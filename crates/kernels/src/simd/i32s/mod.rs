@@ -105,12 +105,17 @@ pub(crate) trait I32s: Copy {
     /// range of i32.
     unsafe fn round_f32(self) -> Self;
 
-    /// x / (1 + e^−x) of f32 lanes, with the bits of its definition. `None` if there is no kernel for it, or if a laneX
+    /// x / (1 + e^−x) of f32 lanes, with the bits of its definition. `None` if there is no kernel for it, or if it
+    /// cannot be certain of a lane.
     #[inline(always)]
     unsafe fn silu_f32(self) -> Option<Self> {
         None
     }
 
+    /// Saturates each lane to i8, and makes lanes of four bytes: byte `j` of each lane is that of the lane of vector `j`.
+    unsafe fn interleave_i8(four: [Self; 4]) -> Self;
+    /// Saturates each lane to u8, and makes lanes of four bytes, as `interleave_i8` does.
+    unsafe fn interleave_u8(four: [Self; 4]) -> Self;
     /// Saturates each lane to i8 and packs four vectors into one.
     unsafe fn to_i8(four: [Self; 4]) -> Self;
     /// Saturates each lane to u8 and packs four vectors into one.
@@ -123,4 +128,16 @@ pub(crate) trait I32s: Copy {
     unsafe fn clamp_i8(self, low: Self, high: Self) -> Self;
     /// Limits each unsigned byte to at least `low` and at most `high`.
     unsafe fn clamp_u8(self, low: Self, high: Self) -> Self;
+}
+
+/// The order of bytes that transposes four groups of four: packing works on each quarter of a register separately, and each
+/// quarter then has four elements of each vector.
+///
+/// # Safety
+/// The machine must have SSE2.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn transposed_quads() -> std::arch::x86_64::__m128i {
+    // SAFETY: the caller guarantees the instruction set.
+    unsafe { std::arch::x86_64::_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15) }
 }

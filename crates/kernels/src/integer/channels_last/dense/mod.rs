@@ -17,6 +17,7 @@ use crate::simd::{Dots, Job, Simd};
 use crate::window::Conv;
 use std::cell::Cell;
 use std::ops::Range;
+use tables::Padded;
 pub(crate) use tile::Tile;
 
 /// The largest number of output positions of a block. Its sums stay in the first-level cache.
@@ -30,6 +31,8 @@ const PANELS: usize = 3;
 const FEWEST: usize = 4;
 /// Up to this many channels, a whole row of the kernel is read at once.
 const FEW: usize = 32;
+/// Number of output channels of half a panel.
+const HALF: usize = PANEL / 2;
 /// Number of columns of the buffer of sums.
 const COLUMNS: usize = PANELS * PANEL;
 
@@ -39,9 +42,12 @@ pub(super) struct Packed {
     /// `[panels][taps][stride / 4]` lines. Byte `4·l + j` of a line is the weight of output channel `l` of the panel and
     /// input channel `j` of the group of four.
     lines: Vec<Line>,
-    /// The same for groups of eight bytes, if there is only one panel: two lines for each group. Byte `8·l + j` of the first
-    /// is that of output channel `l`, and of the second that of output channel `l + 8`. The last group of what is read at once
-    /// has zeros, if these are not whole groups of eight.
+    /// The same for groups of eight bytes, if there is only one panel. With up to eight output channels, there is one line for
+    /// each group, and its bytes from `8·l` on are those of output channel `l`. With more, there are two lines: lanes with an
+    /// even index have weights for the first four bytes, and lanes with an odd index for the last four. Lane `l` of the first
+    /// line belongs to output channel `l`, and lane `l` of the second to the other channel of the pair. If what is read at once
+    /// ends with half a group, its last lines have the weights of each channel in the channel's own lane, or zeros in the place
+    /// of the other half.
     octets: Vec<Line>,
 }
 
@@ -72,11 +78,16 @@ impl Packed {
             for pair in lines.chunks_exact(groups).flat_map(|lines| lines.chunks(2)) {
                 let mut both = [Line([0; 64]); 2];
                 for (which, line) in pair.iter().enumerate() {
-                    for (l, four) in line.0.as_chunks::<4>().0.iter().enumerate() {
-                        both[l / 8].0[l % 8 * 8 + 4 * which..][..4].copy_from_slice(four);
+                    for (o, four) in line.0.as_chunks::<4>().0.iter().enumerate().take(outputs) {
+                        let (to, lane) = match outputs <= HALF {
+                            true => (0, 2 * o + which),
+                            false if pair.len() == 1 => (0, o),
+                            false => (usize::from(o % 2 != which), o / 2 * 2 + which),
+                        };
+                        both[to].0[4 * lane..][..4].copy_from_slice(four);
                     }
                 }
-                octets.extend(both);
+                octets.extend(&both[..outputs.div_ceil(HALF)]);
             }
         }
         Packed { lines, octets }
@@ -111,11 +122,14 @@ pub(super) fn run(
     let positions = weights.positions();
     let image = input.len() / batch;
     let panels = weights.conv.out_channels.div_ceil(PANEL);
-    let blocks = positions.div_ceil(BLOCK);
+    let tiles = positions.div_ceil(ROWS);
+    let blocks = tiles.div_ceil(BLOCK / ROWS);
     // If there are too few blocks for the threads, the panels are divided, too.
     let parts = threads().div_ceil(batch * blocks).min(panels.div_ceil(PANELS));
-    // A task computes several blocks, so that it needs its tables only once.
-    let blocks_each = (batch * blocks / (4 * threads())).clamp(1, BLOCKS);
+    // A task computes several blocks, so that it needs its room and its rows of the padded image only once. Several threads
+    // need several tasks each, so that none of them has to wait for long at the end.
+    let each_thread = if threads() > 1 { 4 * threads() } else { 1 };
+    let blocks_each = (batch * blocks / each_thread).clamp(1, BLOCKS);
     let tasks = blocks.div_ceil(blocks_each);
     let steps = (batch * positions * weights.conv.out_channels).saturating_mul(weights.conv.depth()) / 16;
     try_for_each(batch * tasks * parts, steps, &|task| {
@@ -125,8 +139,8 @@ pub(super) fn run(
             weights,
             packed,
             image: &input[b * image..(b + 1) * image],
-            // Blocks differ by at most one position, so that no tile is much smaller than the others.
-            starts: |block| positions * block / blocks,
+            // Tiles differ by at most one position, so that none is much smaller than the others.
+            starts: |block| positions * (tiles * block / blocks) / tiles,
             blocks: first..blocks.min(first + blocks_each),
             panels: panels * part / parts..panels * (part + 1) / parts,
             out,
@@ -155,7 +169,9 @@ impl<F: Fn(usize) -> usize> Job for Blocks<'_, '_, F> {
     #[inline(always)]
     fn run<S: Simd>(self) -> Result<(), KernelError> {
         let mut room = ROOM.take().unwrap_or_default();
-        room.padded = false;
+        let Room { table, copies, sums } = &mut *room;
+        let positions = (self.starts)(self.blocks.start)..(self.starts)(self.blocks.end);
+        let padded = Padded::new(self.weights, self.image, positions, copies);
         let codes = self.loops.codes().filter(|_| S::ISA == Isa::Avx512);
         for block in self.blocks {
             let first = (self.starts)(block);
@@ -165,13 +181,14 @@ impl<F: Fn(usize) -> usize> Job for Blocks<'_, '_, F> {
                 weights: self.weights,
                 packed: self.packed,
                 image: self.image,
+                padded,
                 first,
                 rows: (self.starts)(block + 1) - first,
                 panels: self.panels.clone(),
                 out: self.out,
                 base: self.base,
             };
-            block.compute::<S>(&mut room)?;
+            block.compute::<S>(table, sums)?;
         }
         ROOM.set(Some(room));
         Ok(())
@@ -187,9 +204,8 @@ thread_local! {
 #[derive(Default)]
 struct Room {
     table: Vec<*const u8>,
+    /// Rows of the padded image.
     copies: Vec<u8>,
-    /// True if the first row of `copies` has padding of the convolution that runs.
-    padded: bool,
     /// The sums of a block. There are none as long as sums are requantized in registers.
     sums: Option<Box<Sums>>,
 }
@@ -202,6 +218,8 @@ struct Block<'a, 'b> {
     weights: &'a ChannelsLast,
     packed: &'a Packed,
     image: &'a [u8],
+    /// The rows of the padded image that the task reads, if it has them.
+    padded: Option<Padded<'a>>,
     /// The first position, and the number of positions.
     first: usize,
     rows: usize,
@@ -214,7 +232,7 @@ struct Block<'a, 'b> {
 impl Block<'_, '_> {
     /// Computes the block.
     #[inline(always)]
-    fn compute<S: Simd>(&self, room: &mut Room) -> Result<(), KernelError> {
+    fn compute<S: Simd>(&self, table: &mut Vec<*const u8>, sums: &mut Option<Box<Sums>>) -> Result<(), KernelError> {
         let ChannelsLast {
             conv,
             stride,
@@ -222,24 +240,14 @@ impl Block<'_, '_> {
             ref starts,
             ..
         } = *self.weights;
-        let [_, kernel_width] = conv.window.kernel;
+        match &self.padded {
+            Some(padded) => padded.table(self, table),
+            None => self.taps(table),
+        }
         // With few channels, a whole row of the kernel is read at once. The packed lines are the same.
-        let by_row = by_row(&conv, stride);
-        let Room {
-            table,
-            copies,
-            padded,
-            sums,
-        } = room;
-        let groups = match by_row {
-            true => {
-                self.rows(table, copies, padded);
-                kernel_width * stride / 4
-            }
-            false => {
-                self.taps(table);
-                stride / 4
-            }
+        let groups = match by_row(&conv, stride) {
+            true => conv.window.kernel[1] * stride / 4,
+            false => stride / 4,
         };
         let taps = table.len() / BLOCK;
         // SAFETY: this code is compiled for `S`, and it only runs on machines that have `S`.
@@ -248,9 +256,11 @@ impl Block<'_, '_> {
         let tall = S::Dots::ROWS.min(ROWS);
         let count = self.panels.len().div_ceil(wide);
         let tiles = self.rows.div_ceil(tall);
-        let codes = self.codes.filter(|_| self.rows / tiles >= FEWEST);
+        // Tiles are as even as possible.
+        let (least, larger) = (self.rows / tiles, self.rows % tiles);
+        let codes = self.codes.filter(|_| least >= FEWEST);
         for group in 0..count {
-            // Groups of panels are as even as possible, too, and so are the tiles below.
+            // Groups of panels are as even as possible, too.
             let panel = self.panels.start + self.panels.len() * group / count;
             let panels = self.panels.start + self.panels.len() * (group + 1) / count - panel;
             let column = panel * PANEL;
@@ -270,33 +280,35 @@ impl Block<'_, '_> {
             } else {
                 self.panels.start
             };
-            for tile in 0..tiles {
-                let near = if tile < wide { next + tile } else { panel };
-                let row = self.rows * tile / tiles;
-                let height = self.rows * (tile + 1) / tiles - row;
-                let tile = Tile {
-                    table,
-                    lines: &self.packed.lines[panel * taps * groups..(panel + panels) * taps * groups],
-                    starts: &starts[panel * PANEL..],
-                    groups,
-                    flip: self.weights.flip(),
-                    row,
-                    octets: &self.packed.octets,
-                    outputs: conv.out_channels,
-                    ahead: self.packed.lines.as_ptr().wrapping_add(near * taps * groups),
-                };
+            let mut tile = Tile {
+                table,
+                lines: &self.packed.lines[panel * taps * groups..(panel + panels) * taps * groups],
+                starts: &starts[panel * PANEL..],
+                groups,
+                flip: self.padded.map_or(self.weights.flip(), |padded| padded.flip),
+                row: 0,
+                octets: &self.packed.octets,
+                outputs: conv.out_channels,
+                ahead: self.packed.lines.as_ptr(),
+            };
+            for index in 0..tiles {
+                let near = if index < wide { next + index } else { panel };
+                tile.ahead = self.packed.lines.as_ptr().wrapping_add(near * taps * groups);
+                // The first tiles have a row more, if the rows cannot be divided evenly.
+                let height = least + usize::from(index < larger);
                 // SAFETY: this code is compiled for `S`, and it only runs on machines that have `S`. `codes` exists only if
                 // `S` is AVX-512. The table has taps for the rows `row..row + height`, and the lines are those of `panels`
                 // panels.
                 unsafe {
                     match codes {
-                        Some(codes) => codes.dense(&tile, [height, panels], &place.rows(row, height)),
+                        Some(codes) => codes.dense(&tile, [height, panels], &place.rows(tile.row, height)),
                         None => {
                             let sums = sums.get_or_insert_with(|| Box::new(Sums([0; BLOCK * COLUMNS])));
                             tile.call::<S>(height, panels, sums);
                         }
                     }
                 }
+                tile.row += height;
             }
             if codes.is_none()
                 && let Some(sums) = sums

@@ -3,83 +3,134 @@
 //! These functions are inlined into loops that are compiled for an instruction set, so that addresses are computed in vectors.
 
 use super::super::ChannelsLast;
-use super::{BLOCK, Block};
+use super::{BLOCK, Block, by_row};
+use std::ops::Range;
 
-impl Block<'_, '_> {
-    /// The addresses of what each row of the kernel reads, `[kernel height][BLOCK]`. All taps of such a row are neighbours
-    /// in memory. Where some of them are in the padding, the row is copied to `copies`, whose first
-    /// row has padding if `padded` is true.
+/// The largest number of bytes that a task copies, unless rows of the kernel are read at once.
+const COPIED: usize = 1 << 17;
+
+/// The rows of the padded image that the windows of a task read. Their positions have the same distances everywhere, so
+/// that an address is a sum: the offset of the window, and that of the tap.
+#[derive(Clone, Copy)]
+pub(super) struct Padded<'a> {
+    bytes: &'a [u8],
+    /// Number of bytes from one row to the next.
+    pitch: usize,
+    /// The row of the output whose windows start in the first of these rows.
+    first: usize,
+    /// The mask that makes the elements unsigned bytes. Copies have such bytes already.
+    pub(super) flip: u8,
+}
+
+impl<'a> Padded<'a> {
+    /// The rows for some positions of the output. They are part of the image if no window reads padding; otherwise, they are
+    /// copied to `copies`. `None` if this were too many bytes, as the windows of a few positions may read a whole large image
+    /// if they are dilated.
     #[inline(always)]
-    pub(super) fn rows(&self, table: &mut Vec<*const u8>, copies: &mut Vec<u8>, padded: &mut bool) {
+    pub(super) fn new(
+        weights: &ChannelsLast,
+        image: &'a [u8],
+        positions: Range<usize>,
+        copies: &'a mut Vec<u8>,
+    ) -> Option<Padded<'a>> {
         let ChannelsLast {
             conv,
             output,
             stride,
             ref pad,
             ..
-        } = *self.weights;
+        } = *weights;
         let (window, [height, width]) = (conv.window, conv.input.size);
-        let ([kernel_height, kernel_width], [down, step]) = (window.kernel, window.stride);
-        let ([top, left, ..], row_bytes) = (window.pads, kernel_width * stride);
-        // Every row of every position has room, so that the addresses stay valid. The first row has only padding.
-        let room = (kernel_height * BLOCK + 1) * row_bytes;
-        if copies.len() < room {
-            copies.resize(room, 0);
-        }
-        let (padding, copies) = copies[..room].split_at_mut(row_bytes);
-        if !*padded {
-            padding.chunks_exact_mut(stride).for_each(|to| to.copy_from_slice(pad));
-            *padded = true;
-        }
-        let mut copies = copies.chunks_exact_mut(row_bytes);
-        table.clear();
-        table.resize(kernel_height * BLOCK, padding.as_ptr());
-        let (mut y, mut x, mut row) = (self.first / output[1], self.first % output[1], 0);
-        while row < self.rows {
-            // The positions that are left in this row of the output, and of these the ones whose window is inside.
-            let run = (output[1] - x).min(self.rows - row);
-            let low = left.saturating_sub(x * step).div_ceil(step).min(run);
-            let past = (width + left)
-                .checked_sub(kernel_width)
-                .map_or(0, |last| last / step + 1);
-            let high = past.saturating_sub(x).clamp(low, run);
-            for ky in 0..kernel_height {
-                let at = (y * down + ky * window.dilation[0]).wrapping_sub(top);
-                if at >= height {
+        let [top, left, ..] = window.pads;
+        let first = positions.start / output[1];
+        let count = positions.end.div_ceil(output[1]) - first;
+        // The extent of the windows of `count` neighbours.
+        let extent = |axis: usize, count: usize| {
+            (count - 1) * window.stride[axis] + (window.kernel[axis] - 1) * window.dilation[axis] + 1
+        };
+        let (rows, columns) = (extent(0, count), extent(1, output[1]));
+        let start = first * window.stride[0];
+        let inside = start >= top && start - top + rows <= height && left == 0 && columns <= width;
+        let flip = weights.flip();
+        let (bytes, pitch, flip) = if inside {
+            (&image[(start - top) * width * stride..], width * stride, flip)
+        } else {
+            let pitch = columns * stride;
+            let size = rows * pitch;
+            if size > COPIED && !by_row(&conv, stride) {
+                return None;
+            }
+            if copies.len() < size {
+                copies.resize(size, 0);
+            }
+            // All bytes of an element in the padding are the same.
+            let pad = pad[0] ^ flip;
+            for (row, to) in copies[..size].chunks_exact_mut(pitch).enumerate() {
+                let row = (start + row).wrapping_sub(top);
+                if row >= height {
+                    to.fill(pad);
                     continue;
                 }
-                let line = &self.image[at * width * stride..][..width * stride];
-                let to = &mut table[ky * BLOCK + row..][..run];
-                if low < high {
-                    let first = ((x + low) * step - left) * stride;
-                    let elements = &line[first..];
-                    assert!(
-                        elements.len() >= (high - low - 1) * step * stride + row_bytes,
-                        "a row outside its image"
-                    );
-                    for (i, to) in to[low..high].iter_mut().enumerate() {
-                        *to = elements.as_ptr().wrapping_add(i * step * stride);
-                    }
-                }
-                for i in (0..low).chain(high..run) {
-                    let Some(copy) = copies.next() else { continue };
-                    // The taps of the row that are in the image.
-                    let start = (x + i) * step;
-                    let skip = left.saturating_sub(start).min(kernel_width);
-                    let past = (width + left).saturating_sub(start).min(kernel_width);
-                    copy.copy_from_slice(padding);
-                    if skip < past {
-                        let elements = &line[(start + skip - left) * stride..][..(past - skip) * stride];
-                        copy[skip * stride..past * stride].copy_from_slice(elements);
-                    }
-                    to[i] = copy.as_ptr();
-                }
+                let line = &image[row * width * stride..][..width * stride];
+                let (before, to) = to.split_at_mut((left * stride).min(pitch));
+                let (to, behind) = to.split_at_mut(line.len().min(to.len()));
+                before.fill(pad);
+                to.iter_mut().zip(line).for_each(|(to, &byte)| *to = byte ^ flip);
+                behind.fill(pad);
+            }
+            (&copies[..size], pitch, 0)
+        };
+        assert!(
+            bytes.len() >= (rows - 1) * pitch + columns * stride,
+            "a window outside its image"
+        );
+        Some(Padded {
+            bytes,
+            pitch,
+            first,
+            flip,
+        })
+    }
+
+    /// The addresses of what each tap reads, `[taps][BLOCK]`, for the positions of a block of the task. A tap is a whole
+    /// row of the kernel if its elements are neighbours in memory.
+    #[inline(always)]
+    pub(super) fn table(&self, block: &Block<'_, '_>, table: &mut Vec<*const u8>) {
+        let ChannelsLast {
+            conv, output, stride, ..
+        } = *block.weights;
+        let ([down, step], [down_tap, step_tap]) = (conv.window.stride, conv.window.dilation);
+        let [height, width] = conv.window.kernel;
+        // The offset of the window of each position.
+        let mut windows = [0; BLOCK];
+        let (mut y, mut x) = (block.first / output[1] - self.first, block.first % output[1]);
+        let mut row = 0;
+        while row < block.rows {
+            // The positions that are left in this row of the output.
+            let run = (output[1] - x).min(block.rows - row);
+            let mut window = y * down * self.pitch + x * step * stride;
+            for to in &mut windows[row..row + run] {
+                *to = window;
+                window += step * stride;
             }
             row += run;
             (y, x) = (y + 1, 0);
         }
+        let width = if by_row(&conv, stride) { 1 } else { width };
+        table.resize(height * width * BLOCK, std::ptr::null());
+        for (row, taps) in table.chunks_exact_mut(width * BLOCK).enumerate() {
+            let row = self.bytes.as_ptr().wrapping_add(row * down_tap * self.pitch);
+            for (tap, to) in taps.as_chunks_mut::<BLOCK>().0.iter_mut().enumerate() {
+                let tap = row.wrapping_add(tap * step_tap * stride);
+                for (to, window) in to.iter_mut().zip(windows) {
+                    *to = tap.wrapping_add(window);
+                }
+            }
+        }
     }
+}
 
+impl Block<'_, '_> {
     /// The addresses of the elements that each tap reads: `[taps][BLOCK]`.
     #[inline(always)]
     pub(super) fn taps(&self, table: &mut Vec<*const u8>) {

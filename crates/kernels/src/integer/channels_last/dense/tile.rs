@@ -5,7 +5,7 @@
     reason = "an iterator over an array of registers would move them to memory"
 )]
 
-use super::{BLOCK, COLUMNS, Line, PANEL, PANELS, Sums};
+use super::{BLOCK, COLUMNS, HALF, Line, PANEL, PANELS, Sums};
 use crate::simd::{Dots, Job, Simd, prefetch};
 #[cfg(target_arch = "x86_64")]
 use {crate::simd::Avx512, std::arch::x86_64::*};
@@ -131,10 +131,11 @@ impl Tile<'_> {
             let mut vectors = [[_mm512_setzero_si512(); WIDTH]; HEIGHT];
             if WIDTH == 1 && !self.octets.is_empty() {
                 // The second half of a panel may have no channel.
-                let sums = if self.outputs > PANEL / 2 {
-                    self.by_eights::<HEIGHT, 2>()
-                } else {
-                    self.by_eights::<HEIGHT, 1>()
+                let sums = match (self.outputs > HALF, self.flip) {
+                    (true, 0) => self.by_eights::<HEIGHT, 2, false>(),
+                    (true, _) => self.by_eights::<HEIGHT, 2, true>(),
+                    (false, 0) => self.by_eights::<HEIGHT, 1, false>(),
+                    (false, _) => self.by_eights::<HEIGHT, 1, true>(),
                 };
                 for r in 0..HEIGHT {
                     vectors[r][0] = sums[r];
@@ -152,56 +153,68 @@ impl Tile<'_> {
     }
 
     /// Computes the sums of `HEIGHT` rows and `HALVES` halves of the only panel. A load of eight bytes serves two products, where
-    /// a load of four serves one. With one panel, there are so few products for each load that this matters.
+    /// a load of four serves one. With one panel, there are so few products for each load that this matters. If `FLIP` is
+    /// false, the elements are unsigned bytes already.
     ///
     /// # Safety
     /// As for [`Tile::vectors`].
     #[inline(always)]
-    unsafe fn by_eights<const HEIGHT: usize, const HALVES: usize>(&self) -> [__m512i; HEIGHT] {
+    unsafe fn by_eights<const HEIGHT: usize, const HALVES: usize, const FLIP: bool>(&self) -> [__m512i; HEIGHT] {
         let pairs = self.groups.div_ceil(2);
-        // SAFETY: each address is that of `4·groups` bytes, and two lines are packed for each pair of groups. The caller
+        // SAFETY: each address is that of `4·groups` bytes, and `HALVES` lines are packed for each pair of groups. The caller
         // guarantees the instruction set.
         unsafe {
             let flip = _mm512_set1_epi8(self.flip.cast_signed());
-            let mut sums = [[_mm512_setzero_si512(); 2]; HEIGHT];
+            let unsigned = |codes| if FLIP { _mm512_add_epi8(codes, flip) } else { codes };
+            let starts = _mm512_loadu_si512(self.starts[..PANEL].as_ptr().cast());
+            let mut sums = [[_mm512_setzero_si512(); HALVES]; HEIGHT];
+            if HALVES == 2 {
+                for r in 0..HEIGHT {
+                    sums[r][0] = starts;
+                }
+            }
             for (tap, addresses) in self.table.chunks_exact(BLOCK).enumerate() {
                 let mut rows = [std::ptr::null(); HEIGHT];
                 rows.copy_from_slice(&addresses[self.row..self.row + HEIGHT]);
-                let lines = self.octets[2 * tap * pairs..][..2 * pairs].as_ptr();
-                let halves = |pair: usize| [0, 1].map(|half| _mm512_loadu_si512(lines.add(2 * pair + half).cast()));
+                let lines = self.octets[HALVES * tap * pairs..][..HALVES * pairs].as_ptr();
+                let halves = |pair: usize| {
+                    let mut lines_of = [_mm512_setzero_si512(); HALVES];
+                    for h in 0..HALVES {
+                        lines_of[h] = _mm512_loadu_si512(lines.add(HALVES * pair + h).cast());
+                    }
+                    lines_of
+                };
                 for g in 0..self.groups / 2 {
                     let lines = halves(g);
                     for r in 0..HEIGHT {
                         let eight = rows[r].add(8 * g).cast::<i64>().read_unaligned();
-                        let eight = _mm512_add_epi8(_mm512_set1_epi64(eight), flip);
+                        let eight = unsigned(_mm512_set1_epi64(eight));
                         for h in 0..HALVES {
                             sums[r][h] = _mm512_dpbusd_epi32(sums[r][h], eight, lines[h]);
                         }
                     }
                 }
                 if !self.groups.is_multiple_of(2) {
-                    // The weights of the other four bytes are 0.
-                    let lines = halves(pairs - 1);
+                    let line = halves(pairs - 1)[0];
                     for r in 0..HEIGHT {
                         let four = rows[r].add(8 * (pairs - 1)).cast::<i32>().read_unaligned();
-                        let four = _mm512_add_epi8(_mm512_set1_epi32(four), flip);
-                        for h in 0..HALVES {
-                            sums[r][h] = _mm512_dpbusd_epi32(sums[r][h], four, lines[h]);
-                        }
+                        let four = unsigned(_mm512_set1_epi32(four));
+                        sums[r][0] = _mm512_dpbusd_epi32(sums[r][0], four, line);
                     }
                 }
             }
-            let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-            let odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
-            let starts = _mm512_loadu_si512(self.starts[..PANEL].as_ptr().cast());
             let mut results = [starts; HEIGHT];
             for r in 0..HEIGHT {
-                let [front, back] = sums[r];
-                let sum = _mm512_add_epi32(
-                    _mm512_permutex2var_epi32(front, even, back),
-                    _mm512_permutex2var_epi32(front, odd, back),
-                );
-                results[r] = _mm512_add_epi32(results[r], sum);
+                results[r] = match sums[r][..] {
+                    // The other part of a sum is in the neighbouring lane.
+                    [front, back] => _mm512_add_epi32(front, _mm512_shuffle_epi32::<0b10_11_00_01>(back)),
+                    [front, ..] => {
+                        let back = _mm512_srli_epi64::<32>(front);
+                        let sum = _mm512_cvtepi64_epi32(_mm512_add_epi32(front, back));
+                        _mm512_add_epi32(starts, _mm512_zextsi256_si512(sum))
+                    }
+                    [] => starts,
+                };
             }
             results
         }
