@@ -1,13 +1,10 @@
 //! Writes large tensors to a second file beside the model.
 
-use super::main_graph::MainGraph;
+use super::main_graph::{MainGraph, is_large};
 use crate::proto::{NodeProto, StringStringEntryProto, TensorProto};
 use crate::read::EXTERNAL;
 use bytes::Bytes;
 use std::io::{self, Write};
-
-/// Tensors that have fewer bytes than this stay in the model's file.
-const LEAST_BYTES: usize = 1 << 12;
 
 /// Every tensor begins at a multiple of this number of bytes, the size of a page, so that runtimes can map the file.
 const ALIGNMENT: u64 = 1 << 12;
@@ -66,11 +63,6 @@ impl DataFile {
             self.take_of(name, body.initializer.iter_mut(), nodes);
         }
     }
-}
-
-/// True for a tensor that is moved to the second file if there is one.
-pub(super) fn is_large(tensor: &TensorProto) -> bool {
-    tensor.raw_data.as_ref().is_some_and(|data| data.len() >= LEAST_BYTES)
 }
 
 fn aligned(end: u64) -> u64 {

@@ -1,6 +1,5 @@
 //! The main graph of a file while it is being written.
 
-use super::external::is_large;
 use crate::proto::{GraphProto, NodeProto, TensorProto, ValueInfoProto};
 use prost::Message;
 use prost::encoding::message;
@@ -8,6 +7,14 @@ use std::io::{self, Write};
 
 /// Encoded messages are collected in pieces of about this many bytes, which never move once they are full.
 const PIECE: usize = 1 << 16;
+
+/// Tensors that have fewer bytes than this stay in the model's file.
+const LEAST_BYTES: usize = 1 << 12;
+
+/// True for a tensor that is moved to the second file if there is one.
+pub(super) fn is_large(tensor: &TensorProto) -> bool {
+    tensor.raw_data.as_ref().is_some_and(|data| data.len() >= LEAST_BYTES)
+}
 
 /// The main graph. A graph may have millions of nodes, whose messages take many times as much memory as their bytes, so
 /// they are encoded as soon as they are made. Only messages with large tensors stay messages until the file is written:
