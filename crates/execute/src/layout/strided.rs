@@ -128,7 +128,7 @@ fn copy_runs<T: Copy>(
             }
         };
     }
-    runs!(8 16 24 32 48 64 96 128)
+    runs!(8 16 24 32 48 64 96 128);
 }
 
 /// Returns the product of the extents before an axis, the extent of the axis, and the product of the extents after it.

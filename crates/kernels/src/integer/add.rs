@@ -85,7 +85,7 @@ impl dyn Loops + '_ {
             if strides == [1, 1] && extent == shape.elements() && cx.permutes() {
                 check_operands(shape, elements, operands)?;
                 let tables = [ByteTables::new(a, flip_a), ByteTables::new(b, flip_b)];
-                return each_piece(self, shape, Carrier::I32, out, |from, _, place| {
+                return each_piece(self, shape, (Carrier::I32, 1), out, |from, _, place| {
                     let mut sums = [0; PIECE];
                     let [a, b] = [0, 1].map(|o| &operands[o][from[o]..][..place.columns]);
                     cx.permuted_sums(&tables, [a, b], &mut sums[..place.columns]);
@@ -99,7 +99,8 @@ impl dyn Loops + '_ {
         for (addend, element) in addends.iter().zip(elements) {
             addend.check(element)?;
         }
-        each_piece(self, shape, Carrier::I32, out, |from, strides, place| {
+        // Both operands are requantized, too. A result takes as long as about eight multiply-adds.
+        each_piece(self, shape, (Carrier::I32, 8), out, |from, strides, place| {
             let mut sums = [[0; PIECE]; 2];
             for (o, sums) in sums.iter_mut().enumerate() {
                 let operand = Operand {

@@ -99,6 +99,9 @@ impl Broadcast {
 /// The names of the operands in error messages.
 pub(super) const OPERANDS: [&str; 2] = ["the first operand", "the second operand"];
 
+/// A result of two codes takes as long as about so many multiply-adds.
+const PAIR: usize = 4;
+
 /// Computes an accumulator from each pair of codes of two 8-bit operands with `combine`, and passes the accumulators to
 /// `loops`.
 pub(super) fn binary(
@@ -123,7 +126,8 @@ pub(super) fn binary(
         let elements = product(&[shape.elements(), loops.width(Carrier::I32)]);
         expect_len("the output", out.len(), elements)?;
         let out = Shared::new(out);
-        return try_for_each(rows.div_ceil(lines), shape.elements(), &|index| {
+        let steps = shape.elements().saturating_mul(PAIR);
+        return try_for_each(rows.div_ceil(lines), steps, &|index| {
             let first = index * lines;
             let count = lines.min(rows - first);
             let mut accumulators = [0; PIECE];
@@ -147,7 +151,7 @@ pub(super) fn binary(
             loops.finish(*cx, Sums::I32(&accumulators), count * extent, &place)
         });
     }
-    each_piece(loops, shape, Carrier::I32, out, |from, strides, place| {
+    each_piece(loops, shape, (Carrier::I32, PAIR), out, |from, strides, place| {
         let mut accumulators = [0; PIECE];
         cx.run(Pairs {
             operands: [0, 1].map(|o| &operands[o][from[o]..]),
@@ -174,11 +178,12 @@ pub(super) fn check_operands(
 }
 
 /// Runs `task` on pieces of the result. The task gets, for each operand, the position of the piece's first element and
-/// the distance between neighbouring elements, and where the results are written.
+/// the distance between neighbouring elements, and where the results are written. A result takes as long as about `each`
+/// multiply-adds.
 pub(super) fn each_piece(
     loops: &dyn Loops,
     shape: &Broadcast,
-    carrier: Carrier,
+    (carrier, each): (Carrier, usize),
     out: &mut [u8],
     task: impl Fn([usize; 2], [usize; 2], &OutputTile<'_>) -> Result<(), KernelError> + Sync,
 ) -> Result<(), KernelError> {
@@ -196,7 +201,7 @@ pub(super) fn each_piece(
     let pieces = extent.div_ceil(PIECE);
     let rows = shape.elements() / extent;
     let out = Shared::new(out);
-    try_for_each(rows * pieces, shape.elements(), &|index| {
+    try_for_each(rows * pieces, shape.elements().saturating_mul(each), &|index| {
         let (row, first) = (index / pieces, index % pieces * PIECE);
         let starts = shape.row(row);
         let place = OutputTile {
@@ -378,7 +383,7 @@ impl dyn Loops + '_ {
     ) -> Result<(), KernelError> {
         if carrier == Carrier::I64 || elements.iter().any(|element| element.bits() != 8) {
             check_operands(shape, elements, operands)?;
-            return each_piece(self, shape, carrier, out, |from, strides, place| {
+            return each_piece(self, shape, (carrier, PAIR), out, |from, strides, place| {
                 let mut sums = Room::new(carrier);
                 let operand = |o: usize| Operand {
                     element: elements[o],
