@@ -152,7 +152,7 @@ fn a_row_is_missed_only_where_its_option_is_on() {
             nearness: &BTreeMap::new(),
             findings: &Findings::default(),
             rewrites: &BTreeMap::new(),
-            threads: std::num::NonZeroUsize::MIN,
+            threads: NonZeroUsize::MIN,
         });
         let row = report.fusions.rows.iter().find(|row| row.row == "dequant-s16").unwrap();
         assert_eq!(row.missed.len(), times, "{name}: {row:?}");
@@ -188,7 +188,7 @@ fn a_clamp_that_is_left_out_is_told_with_its_reason() {
         nearness: &BTreeMap::new(),
         findings: &Findings::default(),
         rewrites: &BTreeMap::new(),
-        threads: std::num::NonZeroUsize::MIN,
+        threads: NonZeroUsize::MIN,
     });
     let dropped = |name| layer(&report, name).fusion.as_ref().unwrap().dropped_clamp.as_ref();
     let why = dropped("a").unwrap();
@@ -239,7 +239,7 @@ fn claimed(inputs: usize) -> (String, Option<u64>, String) {
         nearness: &BTreeMap::new(),
         findings: &Findings::default(),
         rewrites: &BTreeMap::new(),
-        threads: std::num::NonZeroUsize::MIN,
+        threads: NonZeroUsize::MIN,
     });
     let past = layer(&report, "a").outside.first().map(|outside| outside.past);
     (report.evidence.claim.clone(), past, unfolded(&report))
@@ -315,7 +315,7 @@ fn grids_that_cost_accuracy_are_told_with_their_layers_and_what_they_cost() {
             ..fixpoint.findings(&module, &how)
         },
         rewrites: &BTreeMap::new(),
-        threads: std::num::NonZeroUsize::MIN,
+        threads: NonZeroUsize::MIN,
     });
     let [weights, sums, coarser] = &report.lints[..] else {
         panic!("{:?}", report.lints)
