@@ -298,6 +298,9 @@ impl From<Diagnostics> for RegistryError {
     }
 }
 
+/// The stack size in bytes of a thread that checks a table. It does not depend on `RUST_MIN_STACK`, which could be too small.
+const STACK: usize = 2 << 20;
+
 impl Registry {
     /// The targets whose crates are linked into this binary. They are sorted by id, since the order of linking has no
     /// meaning.
@@ -311,9 +314,8 @@ impl Registry {
         // Checking a table takes milliseconds, and the tables do not depend on each other.
         thread::scope(|scope| {
             let start = |factory| {
-                thread::Builder::new()
-                    .spawn_scoped(scope, move || checked(factory))
-                    .ok()
+                let thread = thread::Builder::new().stack_size(STACK);
+                thread.spawn_scoped(scope, move || checked(factory)).ok()
             };
             let beside: Vec<_> = factories.iter().copied().map(start).collect();
             factories.into_iter().zip(beside).try_for_each(|(factory, beside)| {
