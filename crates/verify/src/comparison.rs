@@ -256,7 +256,7 @@ fn plan_of_fused(module: &Module, options: &PlanOptions<'_>) -> Result<Plan, Ver
 /// Finds the first index along an axis at which elements of a tensor lie outside of their bounds. Returns the interval
 /// of the elements at this index, and the bounds; `None` if all elements lie inside of their bounds.
 fn outside(range: &ValueRange, tensor: TensorView<'_>) -> Option<(Interval, Interval)> {
-    fn of<T: strait_core::tensor::Element + Into<i64>>(
+    fn of<T: strait_core::tensor::Element + Into<i64> + PartialOrd>(
         range: &ValueRange,
         tensor: TensorView<'_>,
     ) -> Option<(Interval, Interval)> {
@@ -267,10 +267,14 @@ fn outside(range: &ValueRange, tensor: TensorView<'_>) -> Option<(Interval, Inte
         for (inner, intervals) in by_axis.chain([(values.len(), &hull[..])]) {
             for (row, values) in values.chunks(usize::max(inner, 1)).enumerate() {
                 let bounds = intervals[row % intervals.len()];
-                let points = values.iter().map(|&v| Interval::point(v.into()));
-                if let Some(found) = points.reduce(Interval::hull)
-                    && !bounds.contains(found)
-                {
+                let Some(&first) = values.first() else { continue };
+                // The compiler makes vectors of this.
+                let ends = |(least, most): (T, T), &v: &T| {
+                    (if v < least { v } else { least }, if v > most { v } else { most })
+                };
+                let (least, most) = values.iter().fold((first, first), ends);
+                let found = Interval::point(least.into()).hull(Interval::point(most.into()));
+                if !bounds.contains(found) {
                     return Some((found, bounds));
                 }
             }

@@ -2,6 +2,7 @@
 //! codes.
 
 use strait_core::{Granularity, Module, Port, QuantParams, Scheme, TensorData, ValueId};
+use strait_kernels::{Context, float};
 use strait_quantize::statistics::Statistics;
 
 use crate::{
@@ -149,14 +150,17 @@ fn channels(numbers: &TensorData, reals: &[f32], axis: usize) -> Option<Vec<Chan
     let inner: u64 = shape.iter().skip(axis + 1).product();
     let inner = usize::try_from(inner.max(1)).ok()?;
     let mut found = vec![Channel::default(); count];
-    let rows = numbers.chunks(inner).zip(reals.chunks(inner));
+    let (rows, cx) = (numbers.chunks(inner).zip(reals.chunks(inner)), Context::detect());
     for (at, (numbers, reals)) in rows.enumerate() {
         let Some(channel) = found.get_mut(at % count.max(1)) else {
             continue;
         };
         // No comparison with NaN is true, so NaN is skipped.
         let larger = |most: f32, x: &f32| if x.abs() > most { x.abs() } else { most };
-        let most = |of: &[f32]| of.iter().fold(0.0, larger).into();
+        let most = |of: &[f32]| {
+            let range = float::range(&cx, of).map(|range| range.max.abs().max(range.min.abs()));
+            range.unwrap_or_else(|| of.iter().fold(0.0, larger)).into()
+        };
         channel.most = channel.most.max(most(numbers));
         channel.most_code = channel.most_code.max(most(reals));
         channel.squares.add_all(numbers, reals);
