@@ -6,7 +6,7 @@ use crate::spec::{MAX_TABLE_BYTES, Options, Table, TableError};
 use crate::table_target::{FormKernel, Kernel, TableTarget};
 use crate::target::{Target, TargetError};
 use std::collections::{BTreeMap, BTreeSet};
-use std::{fmt, path::Path, sync::Arc, thread};
+use std::{fmt, path::Path, sync::Arc};
 use strait_document::diagnostic::SourceText;
 use strait_document::{Diagnostics, nearest};
 
@@ -298,9 +298,6 @@ impl From<Diagnostics> for RegistryError {
     }
 }
 
-/// The stack size in bytes of a thread that checks a table. It does not depend on `RUST_MIN_STACK`, which could be too small.
-const STACK: usize = 2 << 20;
-
 impl Registry {
     /// The targets whose crates are linked into this binary. They are sorted by id, since the order of linking has no
     /// meaning.
@@ -311,19 +308,9 @@ impl Registry {
         let mut registry = Registry::default();
         let mut factories: Vec<&TargetFactory> = inventory::iter::<TargetFactory>.into_iter().collect();
         factories.sort_by_key(|f| (f.origin, f.table));
-        // Checking a table takes milliseconds, and the tables do not depend on each other.
-        thread::scope(|scope| {
-            let start = |factory| {
-                let thread = thread::Builder::new().stack_size(STACK);
-                thread.spawn_scoped(scope, move || checked(factory)).ok()
-            };
-            let beside: Vec<_> = factories.iter().copied().map(start).collect();
-            factories.into_iter().zip(beside).try_for_each(|(factory, beside)| {
-                // If no thread could be started, this thread does the work.
-                let table = beside.and_then(|thread| thread.join().ok());
-                registry.add_checked(factory, table.unwrap_or_else(|| checked(factory))?)
-            })
-        })?;
+        for factory in factories {
+            registry.add(factory)?;
+        }
         Ok(registry)
     }
 
@@ -332,11 +319,8 @@ impl Registry {
     /// # Errors
     /// As for [`Registry::builtin`].
     pub fn add(&mut self, factory: &TargetFactory) -> Result<(), RegistryError> {
-        self.add_checked(factory, checked(factory)?)
-    }
-
-    fn add_checked(&mut self, factory: &TargetFactory, table: Table) -> Result<(), RegistryError> {
         let origin = Origin::BuiltIn(factory.origin.into());
+        let table = Table::parse(factory.origin, factory.table)?;
         let refused = |message| RegistryError::Kernels {
             origin: origin.clone(),
             message,
@@ -476,11 +460,6 @@ pub fn read_table(path: &Path) -> Result<Table, RegistryError> {
     Ok(Table::checked(own, &|file| {
         text(&folder.join(file)).map_err(|message| format!("cannot read `{file}`: {message}"))
     })?)
-}
-
-/// Reads and checks the table of a target that comes from a crate.
-fn checked(factory: &TargetFactory) -> Result<Table, RegistryError> {
-    Ok(Table::parse(factory.origin, factory.table).map_err(TableError::from)?)
 }
 
 fn text(path: &Path) -> Result<Arc<SourceText>, String> {
