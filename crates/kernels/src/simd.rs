@@ -389,8 +389,8 @@ mod x86 {
     pub(crate) struct Pairs([__m256i; 4]);
 
     impl Dots for Pairs {
-        const ROWS: usize = 2;
-        const WIDE: bool = false;
+        const ROWS: usize = 6;
+        const WIDE: bool = true;
 
         #[inline(always)]
         unsafe fn new(start: i32, columns: &[i32; 16]) -> Self {

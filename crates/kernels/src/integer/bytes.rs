@@ -179,3 +179,15 @@ pub(crate) fn signed(bytes: &[u8]) -> &[i8] {
     // SAFETY: every byte is valid as u8 and as i8, and the length is the same.
     unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) }
 }
+
+/// Widens bytes, of which each XOR `flip` is an element. The elements are signed if `SIGNED` is true.
+#[inline(always)]
+pub(crate) fn to_words<const SIGNED: bool>(bytes: &[u8], flip: u8, to: &mut [i16]) {
+    for (to, &byte) in to.iter_mut().zip(bytes) {
+        let byte = byte ^ flip;
+        *to = match SIGNED {
+            true => byte.cast_signed().into(),
+            false => byte.into(),
+        };
+    }
+}

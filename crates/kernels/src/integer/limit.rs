@@ -1,6 +1,9 @@
 //! Measures the limit of integer products: what a thread reaches if it only multiplies and adds.
 
+#[cfg(target_arch = "x86_64")]
+use super::widened;
 use crate::context::Context;
+use crate::isa::Isa;
 use crate::simd::{Dots, Job, Simd};
 use std::{
     hint::black_box,
@@ -31,11 +34,37 @@ impl Job for Limit {
 
     #[inline(always)]
     fn run<S: Simd>(self) -> (usize, Duration) {
-        match S::Dots::WIDE {
-            true => tile::<S, 8, 3>(),
-            false => tile::<S, 2, 1>(),
+        match S::ISA {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => widened::<S>(),
+            Isa::Avx512 => tile::<S, 8, 3>(),
+            _ => tile::<S, 2, 1>(),
         }
     }
+}
+
+/// The same as [`tile`], for products whose operands are widened.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn widened<S: Simd>() -> (usize, Duration) {
+    let (panel, rows) = black_box(([[1_u8; 64]; FOURS], [[[1_i16; 4]; FOURS]; widened::ROWS]));
+    let starts = [0; widened::ROWS];
+    let mut sums = [[0; 8]; widened::ROWS];
+    let start = Instant::now();
+    for _ in 0..REPEAT {
+        let tile = widened::Tile {
+            rows: rows.as_ptr().cast(),
+            pitch: 4 * FOURS,
+            panel: panel.as_ptr().cast(),
+            depth: FOURS,
+            starts: &[0; 8],
+        };
+        // SAFETY: this code is compiled for `S`, and it only runs on machines that have `S`, which is AVX2. The rows and the
+        // panel have as many groups as the tile.
+        unsafe { tile.run::<S, widened::Bytes<false>>(widened::ROWS, &starts, (sums.as_flattened_mut(), 8)) };
+        black_box(&mut sums);
+    }
+    (REPEAT * FOURS * 4 * widened::ROWS * 8, start.elapsed())
 }
 
 #[inline(always)]

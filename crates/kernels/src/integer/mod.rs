@@ -78,6 +78,8 @@ mod sum_definition;
 mod sums;
 mod through_tile;
 pub(crate) mod tiles;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod widened;
 
 pub use accumulators::accumulators;
 pub use affine_sum::AffineSum;

@@ -16,12 +16,16 @@
     reason = "an iterator over an array of registers would move them to memory"
 )]
 
+#[cfg(target_arch = "x86_64")]
+use super::widened::{self, Vectors};
 use super::{
+    bytes::to_words,
     loops::Loops,
     sums::{Carrier, Sums},
 };
 use crate::context::Context;
 use crate::integer::output_tile::OutputTile;
+use crate::isa::Isa;
 use crate::simd::Job;
 use crate::{
     error::KernelError,
@@ -60,6 +64,24 @@ pub(crate) struct Factors<'a> {
     pub(crate) step: usize,
 }
 
+impl Factors<'_> {
+    /// Writes the elements of some rows as words.
+    #[inline(always)]
+    fn widen<P: Products>(&self, row: usize, height: usize, words: &mut Vec<i16>) {
+        let bytes = &self.rows[row * self.depth..(row + height) * self.depth];
+        let elements = if P::BYTES { bytes.len() } else { bytes.len() / 2 };
+        words.resize(elements, 0);
+        match (P::BYTES, P::PANEL_UNSIGNED) {
+            (true, true) => to_words::<true>(bytes, 0, words),
+            (true, false) => to_words::<false>(bytes, 0, words),
+            (false, _) => {
+                let pairs = words.iter_mut().zip(bytes.as_chunks().0);
+                pairs.for_each(|(to, &word)| *to = i16::from_ne_bytes(word));
+            }
+        }
+    }
+}
+
 /// The numbers that sums start from. Each row and each column has a number, and a sum starts from the number of its row
 /// plus the number of its column. There are sixteen column numbers for each panel.
 #[derive(Clone, Copy)]
@@ -72,6 +94,13 @@ pub(crate) enum StripStarts<'a> {
 
 /// How four bytes of a row are multiplied with sixteen groups of four bytes of a panel.
 pub(crate) trait Products: 'static {
+    /// The same products on AVX2.
+    #[cfg(target_arch = "x86_64")]
+    type Vectors: Vectors;
+    /// True if rows and panels have elements of 8 bits.
+    const BYTES: bool;
+    /// True if the elements of the panels are unsigned bytes. The bytes of the rows are then signed.
+    const PANEL_UNSIGNED: bool;
     /// Adds the products of `panel[4·l..4·l + 4]` and `four` to lane `l`.
     ///
     /// # Safety
@@ -85,6 +114,11 @@ pub(crate) trait Products: 'static {
 pub(crate) struct Bytes<const PANEL_UNSIGNED: bool>;
 
 impl<const PANEL_UNSIGNED: bool> Products for Bytes<PANEL_UNSIGNED> {
+    #[cfg(target_arch = "x86_64")]
+    type Vectors = widened::Bytes<PANEL_UNSIGNED>;
+    const BYTES: bool = true;
+    const PANEL_UNSIGNED: bool = PANEL_UNSIGNED;
+
     #[inline(always)]
     unsafe fn add<D: Dots>(sums: D, panel: &[u8; 64], four: [u8; 4]) -> D {
         // SAFETY: the caller upholds the safety contract of this method.
@@ -96,6 +130,11 @@ impl<const PANEL_UNSIGNED: bool> Products for Bytes<PANEL_UNSIGNED> {
 pub(crate) struct Words;
 
 impl Products for Words {
+    #[cfg(target_arch = "x86_64")]
+    type Vectors = widened::Words;
+    const BYTES: bool = false;
+    const PANEL_UNSIGNED: bool = false;
+
     #[inline(always)]
     unsafe fn add<D: Dots>(sums: D, panel: &[u8; 64], four: [u8; 4]) -> D {
         // SAFETY: the caller upholds the safety contract of this method.
@@ -125,14 +164,19 @@ impl Strip<'_> {
             StripStarts::Narrow { .. } => Vec::new(),
             StripStarts::Wide { .. } => vec![[0; STRIP]; ROWS],
         };
+        // The rows that are being computed, widened to words, on instruction sets whose products need it.
+        let mut words = Vec::new();
         let used = self.place.columns.next_multiple_of(COLUMNS);
         let mut row = 0;
         while row < self.place.rows {
             let left = self.place.rows - row;
-            let height = [8, 4, 2, 1]
-                .into_iter()
-                .find(|&h| h <= left && h <= S::Dots::ROWS)
-                .unwrap_or(1);
+            let height = match S::ISA {
+                Isa::Avx2 => left.min(S::Dots::ROWS),
+                _ => [8, 4, 2, 1]
+                    .into_iter()
+                    .find(|&h| h <= left && h <= S::Dots::ROWS)
+                    .unwrap_or(1),
+            };
             let mut row_starts = [0; ROWS];
             let column_starts = match self.starts {
                 StripStarts::Narrow { rows, columns } => {
@@ -142,6 +186,9 @@ impl Strip<'_> {
                 StripStarts::Wide { .. } => &[0; STRIP],
             };
             for (plane, &factors) in self.factors.iter().enumerate() {
+                if S::ISA == Isa::Avx2 {
+                    factors.widen::<P>(row, height, &mut words);
+                }
                 let fours = factors.depth / 4;
                 let step = if wide.is_empty() { fours } else { factors.step };
                 let mut from = 0;
@@ -149,7 +196,12 @@ impl Strip<'_> {
                     let some = from..fours.min(from + step);
                     let first = (plane, from) == (0, 0);
                     from = some.end;
-                    self.tiles::<S, P>(factors, some, row, height, (&row_starts, column_starts), &mut sums);
+                    let starts = (&row_starts, column_starts);
+                    match S::ISA {
+                        #[cfg(target_arch = "x86_64")]
+                        Isa::Avx2 => self.widened::<S, P>(factors, &words, some, height, starts, &mut sums),
+                        _ => self.tiles::<S, P>(factors, some, row, height, starts, &mut sums),
+                    }
                     for (r, (to, from)) in wide.iter_mut().zip(&sums.0).take(height).enumerate() {
                         let pairs = to[..used].iter_mut().zip(from);
                         match self.starts {
@@ -192,6 +244,38 @@ impl Strip<'_> {
             row += height;
         }
         Ok(())
+    }
+
+    /// Computes the sums of some rows over a part of K, on AVX2. `words` are the elements of these rows.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn widened<S: Simd, P: Products>(
+        &self,
+        factors: Factors<'_>,
+        words: &[i16],
+        fours: Range<usize>,
+        height: usize,
+        (row_starts, column_starts): (&[i32; ROWS], &[i32]),
+        sums: &mut Sums32,
+    ) {
+        let mut starts = [0; widened::ROWS];
+        starts.copy_from_slice(&row_starts[..widened::ROWS]);
+        let (width, group) = (<P::Vectors as Vectors>::WIDTH, <P::Vectors as Vectors>::GROUP);
+        let pitch = factors.depth / 4 * group;
+        for column in (0..self.place.columns).step_by(width) {
+            let panel = &factors.panels[column / COLUMNS * COLUMNS * factors.depth..][..COLUMNS * factors.depth];
+            let panel = &panel[64 * fours.start..64 * fours.end];
+            let tile = widened::Tile {
+                rows: words[..height * pitch].as_ptr().wrapping_add(fours.start * group),
+                pitch,
+                panel: panel.as_ptr().wrapping_add(column % COLUMNS * 4),
+                depth: fours.len(),
+                starts: &column_starts[column..],
+            };
+            // SAFETY: this code is compiled for `S`, and it only runs on machines that have `S`. The rows have `pitch` words
+            // each, and the panel has a group for each of `fours`.
+            unsafe { tile.run::<S, P::Vectors>(height, &starts, (&mut sums.0.as_flattened_mut()[column..], STRIP)) };
+        }
     }
 
     /// Computes the sums of some rows over a part of K, which is counted in groups of four bytes.

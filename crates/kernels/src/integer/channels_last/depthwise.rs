@@ -2,6 +2,8 @@
 
 use super::piece::{CHANNELS, POSITIONS, Packed, Piece, ROWS, Sums};
 use super::{ChannelsLast, Line};
+#[cfg(target_arch = "x86_64")]
+use super::{interleaved, paired};
 use crate::context::Context;
 use crate::error::KernelError;
 use crate::integer::{
@@ -98,10 +100,17 @@ impl Room {
         let empty = || Box::new(Sums([[0; POSITIONS * CHANNELS]; ROWS]));
         let sums = self.sums.get_or_insert_with(empty);
         #[cfg(target_arch = "x86_64")]
-        if cx.isa() == Isa::Avx512 {
-            // SAFETY: a context with AVX-512 exists only on a machine that has it.
-            unsafe { super::interleaved::accumulate(piece, &mut self.scratch, sums) };
-            return sums;
+        {
+            let accumulate = match cx.isa() {
+                Isa::Scalar => None,
+                Isa::Avx2 => Some(paired::accumulate as unsafe fn(&Piece<'_>, &mut Vec<Line>, &mut Sums)),
+                Isa::Avx512 => Some(interleaved::accumulate as _),
+            };
+            if let Some(accumulate) = accumulate {
+                // SAFETY: a context with an instruction set exists only on a machine that has it.
+                unsafe { accumulate(piece, &mut self.scratch, sums) };
+                return sums;
+            }
         }
         for (row, sums) in sums.0.iter_mut().enumerate().take(piece.rows) {
             let piece = Piece {

@@ -12,8 +12,8 @@
 )]
 
 use super::Line;
-use super::piece::{CHANNELS, Piece, ROWS, Sums};
-use std::arch::x86_64::*;
+use super::piece::{CHANNELS, Piece, Quad, ROWS, Sums};
+use std::{arch::x86_64::*, ops::Range};
 
 /// Number of accumulators that are computed together, each of sixteen channels.
 const TOGETHER: usize = 16;
@@ -68,44 +68,31 @@ pub(crate) unsafe fn compute(piece: &Piece<'_>, scratch: &mut Vec<Line>, end: &m
     }
 }
 
-/// The number of columns of the padded image that a piece reads.
-#[inline(always)]
-fn columns(piece: &Piece<'_>) -> usize {
-    let window = piece.weights.conv.window;
-    (piece.positions - 1) * window.stride[1] + (window.kernel[1] - 1) * window.dilation[1] + 1
-}
-
 /// Interleaves the columns that a piece reads: `[groups of four rows][columns][V]` lines.
 ///
 /// # Safety
 /// The machine must have AVX-512.
 #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 unsafe fn fill<const V: usize>(piece: &Piece<'_>, scratch: &mut Vec<Line>) {
-    let window = piece.weights.conv.window;
-    let height = window.kernel[0] + piece.rows - 1;
-    let (groups, columns) = (height.div_ceil(4), columns(piece));
+    let (groups, columns) = (piece.groups(), piece.columns());
     scratch.resize(groups * columns * V, Line([0; 64]));
     for (group, to) in scratch.chunks_exact_mut(columns * V).enumerate() {
-        let rows_used = (height - 4 * group).min(4);
-        let first = piece.y * window.stride[0] + 4 * group * window.dilation[0];
-        // Rows beyond the kernel are multiplied by weights of 0, so any elements will do.
-        let rows = [0, 1, 2, 3].map(|row| piece.row(first + row.min(rows_used - 1) * window.dilation[0]));
-        let (left, right) = piece.inside(columns);
-        let four = rows_used == 4;
-        let padding = [(piece.padding(), 0); 4];
+        let Quad {
+            rows: elements,
+            inside: Range {
+                start: left,
+                end: right,
+            },
+            used,
+            whole,
+        } = piece.quad(group);
+        let (four, padding) = (used == 4, [(piece.padding(), 0); 4]);
         let stride = piece.weights.stride;
-        let elements = rows.map(|row| match row {
-            Some(row) if left < right => {
-                let at = (piece.x * window.stride[1] + left - window.pads[1]) * stride + piece.channel;
-                (&row[at..], stride)
-            }
-            _ => (piece.padding(), 0),
-        });
         let flip = piece.weights.flip();
         // If a position has exactly as many channels as the vectors, positions follow each other without gaps, and as many
         // as fit in a register are interleaved at once.
         let together = 4 / V;
-        let whole = together > 1 && stride == 16 * V && rows.iter().all(Option::is_some);
+        let whole = whole && together > 1 && stride == 16 * V;
         let many = if whole { (right - left) / together } else { 0 };
         let inside = left + many * together;
         let (to, _) = to.as_chunks_mut::<V>();
@@ -184,7 +171,7 @@ unsafe fn sums<const V: usize, const R: usize>(piece: &Piece<'_>, scratch: &mut 
 unsafe fn run<const V: usize, const R: usize, const T: usize>(piece: &Piece<'_>, scratch: &[Line], end: &mut impl End) {
     let window = piece.weights.conv.window;
     let (width, step, dilation) = (window.kernel[1], window.stride[1], window.dilation[1]);
-    let columns = columns(piece);
+    let columns = piece.columns();
     let groups = scratch.len() / (columns * V);
     let mut weights: [&[Line]; R] = [&[]; R];
     for r in 0..R {

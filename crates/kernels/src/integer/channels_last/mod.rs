@@ -12,6 +12,8 @@ mod depthwise;
 #[cfg(target_arch = "x86_64")]
 mod interleaved;
 mod line;
+#[cfg(target_arch = "x86_64")]
+mod paired;
 mod piece;
 mod pool;
 mod reorder;
@@ -134,8 +136,8 @@ impl ChannelsLast {
             0
         };
         let dense = (out_channels.div_ceil(PANEL) * channels.div_ceil(4) + again) * taps * line;
-        // The rows of a depthwise kernel are padded to groups of four.
-        let depthwise = (out_channels.div_ceil(piece::CHANNELS) * 4 * piece::ROWS * line + out_channels) * taps;
+        // The rows of a depthwise kernel are padded to groups of four. Words take twice as much as bytes.
+        let depthwise = (out_channels.div_ceil(piece::CHANNELS) * 12 * piece::ROWS * line + out_channels) * taps;
         let (packed, pad) = match channels {
             1 => (dense.max(depthwise), out_channels.max(4)),
             _ => (dense, channels.next_multiple_of(4)),

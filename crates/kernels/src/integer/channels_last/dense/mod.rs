@@ -8,6 +8,7 @@ use crate::context::Context;
 use crate::error::KernelError;
 use crate::integer::{
     batch::Codes,
+    bytes::to_words,
     loops::Loops,
     output_tile::{Axis, OutputTile},
 };
@@ -27,6 +28,10 @@ const BLOCKS: usize = 16;
 /// The largest number of rows and of panels of a register tile.
 const ROWS: usize = 8;
 const PANELS: usize = 3;
+/// The largest number of rows of a register tile on AVX2.
+const LOW: usize = 6;
+/// The largest number of words of a block on AVX2, unless a single tile has more. They stay in the second-level cache.
+const MOST_WORDS: usize = 1 << 18;
 /// The smallest number of rows of a register tile whose sums are requantized in registers.
 const FEWEST: usize = 4;
 /// Up to this many channels, a whole row of the kernel is read at once.
@@ -122,8 +127,9 @@ pub(super) fn run(
     let positions = weights.positions();
     let image = input.len() / batch;
     let panels = weights.conv.out_channels.div_ceil(PANEL);
-    let tiles = positions.div_ceil(ROWS);
-    let blocks = tiles.div_ceil(BLOCK / ROWS);
+    let (tall, most) = tiles_of_block(cx, weights);
+    let tiles = positions.div_ceil(tall);
+    let blocks = tiles.div_ceil(most);
     // If there are too few blocks for the threads, the panels are divided, too.
     let parts = threads().div_ceil(batch * blocks).min(panels.div_ceil(PANELS));
     // A task computes several blocks, so that it needs its room and its rows of the padded image only once. Several threads
@@ -149,6 +155,16 @@ pub(super) fn run(
     })
 }
 
+/// The number of rows of a register tile, and the largest number of tiles of a block.
+fn tiles_of_block(cx: &Context, weights: &ChannelsLast) -> (usize, usize) {
+    if cx.isa() != Isa::Avx2 {
+        return (ROWS, BLOCK / ROWS);
+    }
+    let [height, width] = weights.conv.window.kernel;
+    let words = (height * width).saturating_mul(weights.stride).saturating_mul(LOW);
+    (LOW, (MOST_WORDS / words.max(1)).clamp(1, BLOCK / LOW))
+}
+
 /// A job that computes some panels of the outputs of some blocks. `starts` returns the first position of a block.
 struct Blocks<'a, 'b, F> {
     loops: &'a dyn Loops,
@@ -169,7 +185,12 @@ impl<F: Fn(usize) -> usize> Job for Blocks<'_, '_, F> {
     #[inline(always)]
     fn run<S: Simd>(self) -> Result<(), KernelError> {
         let mut room = ROOM.take().unwrap_or_default();
-        let Room { table, copies, sums } = &mut *room;
+        let Room {
+            table,
+            copies,
+            words,
+            sums,
+        } = &mut *room;
         let positions = (self.starts)(self.blocks.start)..(self.starts)(self.blocks.end);
         let padded = Padded::new(self.weights, self.image, positions, copies);
         let codes = self.loops.codes().filter(|_| S::ISA == Isa::Avx512);
@@ -188,7 +209,7 @@ impl<F: Fn(usize) -> usize> Job for Blocks<'_, '_, F> {
                 out: self.out,
                 base: self.base,
             };
-            block.compute::<S>(table, sums)?;
+            block.compute::<S>(table, words, sums)?;
         }
         ROOM.set(Some(room));
         Ok(())
@@ -206,6 +227,8 @@ struct Room {
     table: Vec<*const u8>,
     /// Rows of the padded image.
     copies: Vec<u8>,
+    /// The elements that a block reads, widened to words, on instruction sets whose products need it.
+    words: Vec<i16>,
     /// The sums of a block. There are none as long as sums are requantized in registers.
     sums: Option<Box<Sums>>,
 }
@@ -232,7 +255,12 @@ struct Block<'a, 'b> {
 impl Block<'_, '_> {
     /// Computes the block.
     #[inline(always)]
-    fn compute<S: Simd>(&self, table: &mut Vec<*const u8>, sums: &mut Option<Box<Sums>>) -> Result<(), KernelError> {
+    fn compute<S: Simd>(
+        &self,
+        table: &mut Vec<*const u8>,
+        words: &mut Vec<i16>,
+        sums: &mut Option<Box<Sums>>,
+    ) -> Result<(), KernelError> {
         let ChannelsLast {
             conv,
             stride,
@@ -250,6 +278,11 @@ impl Block<'_, '_> {
             false => stride / 4,
         };
         let taps = table.len() / BLOCK;
+        let flip = self.padded.map_or(self.weights.flip(), |padded| padded.flip);
+        if S::ISA == Isa::Avx2 {
+            // SAFETY: each address in the table is that of as many bytes as are read at once.
+            unsafe { self.widen(table, 4 * groups, flip, words) };
+        }
         // SAFETY: this code is compiled for `S`, and it only runs on machines that have `S`.
         let cx = unsafe { Context::of::<S>() };
         let wide = if S::Dots::WIDE { PANELS } else { 1 };
@@ -285,10 +318,11 @@ impl Block<'_, '_> {
                 lines: &self.packed.lines[panel * taps * groups..(panel + panels) * taps * groups],
                 starts: &starts[panel * PANEL..],
                 groups,
-                flip: self.padded.map_or(self.weights.flip(), |padded| padded.flip),
+                flip,
                 row: 0,
                 octets: &self.packed.octets,
-                outputs: conv.out_channels,
+                words,
+                outputs: place.columns,
                 ahead: self.packed.lines.as_ptr(),
             };
             for index in 0..tiles {
@@ -317,5 +351,25 @@ impl Block<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Widens the elements of all rows to words. A row has the elements of all its taps, which are `bytes` neighbours each.
+    ///
+    /// # Safety
+    /// Each address in the table must be that of `bytes` bytes that can be read.
+    #[inline(always)]
+    unsafe fn widen(&self, table: &[*const u8], bytes: usize, flip: u8, words: &mut Vec<i16>) {
+        let taps = table.len() / BLOCK;
+        let size = self.rows * taps * bytes;
+        if words.len() < size {
+            words.resize(size, 0);
+        }
+        for (row, to) in words[..size].chunks_exact_mut((taps * bytes).max(1)).enumerate() {
+            for (tap, to) in to.chunks_exact_mut(bytes.max(1)).enumerate() {
+                // SAFETY: the caller guarantees that these bytes are readable.
+                let elements = unsafe { std::slice::from_raw_parts(table[tap * BLOCK + row], bytes) };
+                to_words::<false>(elements, flip, to);
+            }
+        }
     }
 }

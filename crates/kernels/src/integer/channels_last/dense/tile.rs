@@ -5,10 +5,14 @@
     reason = "an iterator over an array of registers would move them to memory"
 )]
 
-use super::{BLOCK, COLUMNS, HALF, Line, PANEL, PANELS, Sums};
+use super::{BLOCK, COLUMNS, Line, PANEL, PANELS, Sums};
 use crate::simd::{Dots, Job, Simd, prefetch};
 #[cfg(target_arch = "x86_64")]
-use {crate::simd::Avx512, std::arch::x86_64::*};
+use {
+    super::HALF,
+    crate::{integer::widened, isa::Isa, simd::Avx512},
+    std::arch::x86_64::*,
+};
 
 /// A register tile: some rows of a block, times some panels.
 #[derive(Clone, Copy)]
@@ -17,7 +21,13 @@ pub(crate) struct Tile<'a> {
     pub(super) table: &'a [*const u8],
     /// The lines of each panel, one panel after the other.
     pub(super) lines: &'a [Line],
-    /// Number of output channels of the convolution.
+    /// The elements of all rows, widened to words, on instruction sets whose products need it.
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        allow(dead_code, reason = "only kernels for x86-64 read it")
+    )]
+    pub(super) words: &'a [i16],
+    /// Number of output channels of the tile.
     #[cfg_attr(
         not(target_arch = "x86_64"),
         allow(dead_code, reason = "only kernels for x86-64 read it")
@@ -48,6 +58,11 @@ impl Tile<'_> {
     /// be those of `panels` panels, and each address in the table must be that of `4·groups` bytes that can be read.
     #[inline(always)]
     pub(super) unsafe fn call<S: Simd>(self, height: usize, panels: usize, sums: &mut Sums) {
+        #[cfg(target_arch = "x86_64")]
+        if S::ISA == Isa::Avx2 {
+            // SAFETY: the caller upholds this function's safety contract.
+            return unsafe { self.by_halves::<S>(height, panels, sums) };
+        }
         macro_rules! sizes {
             ($($height:literal)*) => {
                 match (height, panels) {
@@ -120,6 +135,32 @@ impl Tile<'_> {
 
 #[cfg(target_arch = "x86_64")]
 impl Tile<'_> {
+    /// Computes the tile on AVX2, half a panel at a time, and stores its sums.
+    ///
+    /// # Safety
+    /// The code must be compiled for `S`, which must be AVX2. There must be words for the rows from `row` to `row + height`,
+    /// and the lines must be those of `panels` panels.
+    #[inline(always)]
+    unsafe fn by_halves<S: Simd>(&self, height: usize, panels: usize, sums: &mut Sums) {
+        let depth = self.lines.len() / panels;
+        let rows = &self.words[self.row * 4 * depth..(self.row + height) * 4 * depth];
+        let (starts, _) = self.starts.as_chunks::<HALF>();
+        for half in 0..self.outputs.div_ceil(HALF) {
+            let lines = &self.lines[half / 2 * depth..][..depth];
+            let tile = widened::Tile {
+                rows: rows.as_ptr(),
+                pitch: 4 * depth,
+                panel: lines.as_ptr().cast::<u8>().wrapping_add(half % 2 * size_of::<Line>() / 2),
+                depth,
+                starts: &starts[half],
+            };
+            let to = &mut sums.0[self.row * COLUMNS + half * HALF..];
+            // SAFETY: the rows have `4·depth` words each, and there are `depth` lines. The caller guarantees the instruction
+            // set.
+            unsafe { tile.run::<S, widened::Bytes<false>>(height, &[0; widened::ROWS], (to, COLUMNS)) };
+        }
+    }
+
     /// Computes the sums of `HEIGHT` rows and `WIDTH` panels on AVX-512.
     ///
     /// # Safety
