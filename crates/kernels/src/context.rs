@@ -49,6 +49,11 @@ impl Context {
             // SAFETY: the machine has AVX-512 and VBMI.
             return unsafe { crate::simd::permuted(table, input, out) };
         }
+        #[cfg(target_arch = "x86_64")]
+        if self.isa != Isa::Scalar {
+            // SAFETY: the field `isa` says AVX2 or more only if the machine has it.
+            return unsafe { crate::simd::shuffled(table, input, out) };
+        }
         let _ = (table, input, out);
         0
     }

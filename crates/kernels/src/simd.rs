@@ -30,7 +30,7 @@ pub(crate) use prefetch::prefetch;
 pub(crate) use {
     affine::affine_sums,
     i32s::silu,
-    permuted::{permuted, permuted_sums},
+    permuted::{permuted, permuted_sums, shuffled},
 };
 
 /// An instruction set that a [`Job`] is compiled for.

@@ -183,11 +183,20 @@ pub(crate) fn signed(bytes: &[u8]) -> &[i8] {
 /// Widens bytes, of which each XOR `flip` is an element. The elements are signed if `SIGNED` is true.
 #[inline(always)]
 pub(crate) fn to_words<const SIGNED: bool>(bytes: &[u8], flip: u8, to: &mut [i16]) {
-    for (to, &byte) in to.iter_mut().zip(bytes) {
-        let byte = byte ^ flip;
-        *to = match SIGNED {
-            true => byte.cast_signed().into(),
-            false => byte.into(),
-        };
+    let word = |byte: u8| -> i16 {
+        match SIGNED {
+            true => (byte ^ flip).cast_signed().into(),
+            false => (byte ^ flip).into(),
+        }
+    };
+    // Loops of a fixed length become vector instructions, of which the short ones matter for images with few channels.
+    let ((sixteens, bytes), (to_sixteens, to)) = (bytes.as_chunks::<16>(), to.as_chunks_mut::<16>());
+    let ((fours, bytes), (to_fours, to)) = (bytes.as_chunks::<4>(), to.as_chunks_mut::<4>());
+    for (to, sixteen) in to_sixteens.iter_mut().zip(sixteens) {
+        *to = sixteen.map(word);
     }
+    for (to, four) in to_fours.iter_mut().zip(fours) {
+        *to = four.map(word);
+    }
+    to.iter_mut().zip(bytes).for_each(|(to, &byte)| *to = word(byte));
 }

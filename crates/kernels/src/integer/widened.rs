@@ -13,7 +13,7 @@
 )]
 
 use super::product::COLUMNS;
-use crate::simd::{Job, Simd};
+use crate::simd::{Job, Simd, prefetch};
 use std::{arch::x86_64::*, marker::PhantomData};
 
 /// The largest number of rows of a tile.
@@ -184,6 +184,8 @@ impl Tile<'_> {
                 rows[r] = self.rows.wrapping_add(r * self.pitch);
             }
             for k in 0..self.depth {
+                // The next panel may still be far away in memory.
+                prefetch(self.panel.wrapping_add(64 * (self.depth + k)));
                 let columns = V::columns(self.panel.wrapping_add(64 * k));
                 for r in 0..HEIGHT {
                     let group = V::row(rows[r].wrapping_add(V::GROUP * k));

@@ -1,4 +1,4 @@
-//! Lookups in a table of 256 bytes that is kept in four registers.
+//! Lookups in a table of 256 bytes, many at a time.
 
 use super::ByteTables;
 use std::arch::x86_64::*;
@@ -24,6 +24,32 @@ pub(crate) fn permuted(table: &[u8; 256], input: &[u8], out: &mut [u8]) -> usize
         }
     }
     64 * count
+}
+
+/// Computes `out = table[input]` for as many whole vectors of 32 bytes as both slices have, and returns the number of bytes.
+///
+/// `vpshufb` looks up the low four bits of an index in sixteen bytes, and gives 0 if the index is negative. So each of the
+/// sixteen parts of the table is looked up with indices that are negative unless their high four bits are those of the part.
+#[target_feature(enable = "avx2")]
+pub(crate) fn shuffled(table: &[u8; 256], input: &[u8], out: &mut [u8]) -> usize {
+    let ((vectors, _), (to, _)) = (input.as_chunks::<32>(), out.as_chunks_mut::<32>());
+    let count = vectors.len().min(to.len());
+    // SAFETY: each load and store has the bytes of its part of the table or of its chunk.
+    unsafe {
+        let part = |at: usize| _mm256_broadcastsi128_si256(_mm_loadu_si128(table.as_ptr().add(16 * at).cast()));
+        for (to, x) in to.iter_mut().zip(vectors) {
+            let x = _mm256_loadu_si256(x.as_ptr().cast());
+            let mut found = _mm256_setzero_si256();
+            for at in 0..16 {
+                // If the high bits are those of the part, they become 0 and then 7, otherwise at least 8.
+                let index = _mm256_xor_si256(x, _mm256_set1_epi8((16 * at as u8).cast_signed()));
+                let index = _mm256_adds_epu8(index, _mm256_set1_epi8(0x70));
+                found = _mm256_or_si256(found, _mm256_shuffle_epi8(part(at), index));
+            }
+            _mm256_storeu_si256(to.as_mut_ptr().cast(), found);
+        }
+    }
+    32 * count
 }
 
 /// Number of elements whose bytes are looked up in one table before the next table is loaded.

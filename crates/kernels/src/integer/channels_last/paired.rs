@@ -41,12 +41,19 @@ fn fill(piece: &Piece<'_>, scratch: &mut Vec<Line>) -> usize {
     for (group, to) in scratch[..size].chunks_exact_mut(columns * vectors).enumerate() {
         let Quad { rows, inside, .. } = piece.quad(group);
         for (column, to) in to.chunks_exact_mut(vectors).enumerate() {
-            let elements = rows.map(|(row, step)| match inside.contains(&column) {
-                true => &row[(column - inside.start) * step..][..piece.channels],
-                false => &piece.padding()[..piece.channels],
-            });
+            let mut elements = [piece.padding(); 4];
+            if inside.contains(&column) {
+                for (elements, (row, step)) in elements.iter_mut().zip(rows) {
+                    *elements = &row[(column - inside.start) * step..];
+                }
+            }
             for (v, to) in to.chunks_mut(2).enumerate() {
-                let [a, b, c, d] = elements.map(|row| _mm_xor_si128(sixteen(&row[2 * LANES * v..]), flip));
+                let from = 2 * LANES * v;
+                let mut lines = [_mm_setzero_si128(); 4];
+                for (line, elements) in lines.iter_mut().zip(elements) {
+                    *line = _mm_xor_si128(sixteen(&elements[from..], piece.channels - from), flip);
+                }
+                let [a, b, c, d] = lines;
                 store(&mut to[0], [_mm_unpacklo_epi8(a, b), _mm_unpacklo_epi8(c, d)]);
                 if let Some(to) = to.get_mut(1) {
                     store(to, [_mm_unpackhi_epi8(a, b), _mm_unpackhi_epi8(c, d)]);
@@ -57,17 +64,18 @@ fn fill(piece: &Piece<'_>, scratch: &mut Vec<Line>) -> usize {
     columns
 }
 
-/// Loads sixteen bytes, or fewer if there are no more. What is missing is 0.
+/// Loads sixteen bytes if there are as many, or else `least` of them. What is missing is 0.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn sixteen(bytes: &[u8]) -> __m128i {
+fn sixteen(bytes: &[u8], least: usize) -> __m128i {
+    if let Some(sixteen) = bytes.first_chunk::<16>() {
+        // SAFETY: sixteen bytes are read from an array of sixteen.
+        return unsafe { _mm_loadu_si128(sixteen.as_ptr().cast()) };
+    }
     let mut few = [0; 16];
-    let sixteen = bytes.first_chunk().unwrap_or_else(|| {
-        few[..bytes.len()].copy_from_slice(bytes);
-        &few
-    });
-    // SAFETY: sixteen bytes are read from an array of sixteen.
-    unsafe { _mm_loadu_si128(sixteen.as_ptr().cast()) }
+    few[..least].copy_from_slice(&bytes[..least]);
+    // SAFETY: as above.
+    unsafe { _mm_loadu_si128(few.as_ptr().cast()) }
 }
 
 /// Widens the bytes of both halves of a line to words.

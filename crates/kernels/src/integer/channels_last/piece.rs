@@ -116,7 +116,6 @@ impl Piece<'_> {
         (column < conv.input.size[1]).then(|| column * self.weights.stride + self.channel)
     }
 
-
     /// The channels of an element in the padding, from the first channel of the piece on.
     #[inline(always)]
     pub(super) fn padding(&self) -> &[u8] {

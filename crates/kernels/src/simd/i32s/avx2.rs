@@ -1,5 +1,6 @@
 //! Vectors of i32 for AVX2. They have eight lanes.
 
+use super::silu_eight::silu_eight;
 use super::{I32s, transposed_quads};
 use crate::simd::intrinsics::{floats, intrinsics};
 use std::arch::x86_64::*;
@@ -75,12 +76,33 @@ impl I32s for __m256i {
     }
 
     #[inline(always)]
-    unsafe fn store_first(self, to: *mut u8, count: usize) {
-        let mut bytes = [0_u8; 32];
-        // SAFETY: the caller upholds the trait method's safety contract, and `count` is at most 32.
+    unsafe fn store_first(self, mut to: *mut u8, count: usize) {
+        // SAFETY: the caller upholds the trait method's safety contract. Each step stores as many bytes as its bit of `count`
+        // stands for.
         unsafe {
-            self.store(bytes.as_mut_ptr());
-            to.copy_from_nonoverlapping(bytes.as_ptr(), count);
+            if count >= 32 {
+                return self.store(to);
+            }
+            let mut left = _mm256_castsi256_si128(self);
+            if count & 16 != 0 {
+                _mm_storeu_si128(to.cast(), left);
+                (left, to) = (_mm256_extracti128_si256::<1>(self), to.add(16));
+            }
+            if count & 8 != 0 {
+                _mm_storel_epi64(to.cast(), left);
+                (left, to) = (_mm_srli_si128::<8>(left), to.add(8));
+            }
+            if count & 4 != 0 {
+                _mm_storeu_si32(to.cast(), left);
+                (left, to) = (_mm_srli_si128::<4>(left), to.add(4));
+            }
+            if count & 2 != 0 {
+                _mm_storeu_si16(to.cast(), left);
+                (left, to) = (_mm_srli_si128::<2>(left), to.add(2));
+            }
+            if count & 1 != 0 {
+                to.write(_mm_cvtsi128_si32(left) as u8);
+            }
         }
     }
 
@@ -176,6 +198,12 @@ impl I32s for __m256i {
             let below = _mm256_castps_si256(_mm256_cmp_ps::<_CMP_LE_OQ>(x, down));
             _mm256_add_epi32(_mm256_sub_epi32(self, above), below)
         }
+    }
+
+    #[inline(always)]
+    unsafe fn silu_f32(self) -> Option<Self> {
+        // SAFETY: the caller upholds the safety contract of this method.
+        unsafe { silu_eight(_mm256_castsi256_ps(self)).map(|y| _mm256_castps_si256(y)) }
     }
 
     // AVX2 packs each 128-bit half separately, so groups of four or eight bytes have to be reordered afterwards.

@@ -6,6 +6,8 @@ mod avx2;
 mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod silu;
+#[cfg(target_arch = "x86_64")]
+mod silu_eight;
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) use silu::silu;

@@ -7,9 +7,9 @@
 use std::arch::x86_64::*;
 
 /// 1.5·2^52. When it is added to a small f64, the nearest integer is in the low bits of the sum.
-const MAGIC: f64 = (3_u64 << 51) as f64;
+pub(super) const MAGIC: f64 = (3_u64 << 51) as f64;
 /// 2^(i/16), as bits from which the bits of i are subtracted where they are after a shift to the left by 48.
-const POWERS: [u64; 16] = {
+pub(super) const POWERS: [u64; 16] = {
     const BITS: [u64; 16] = [
         0x3ff0_0000_0000_0000,
         0x3ff0_b558_6cf9_890f,
@@ -37,7 +37,7 @@ const POWERS: [u64; 16] = {
     powers
 };
 /// e^r for |r| ≤ ln 2 / 32, with a relative error of 2.5·10^−12, from the highest power of r down.
-const EXP: [f64; 5] = [
+pub(super) const EXP: [f64; 5] = [
     0.041_665_851_943_203_5,
     0.166_671_554_930_706_77,
     0.500_000_000_669_084_9,
@@ -46,13 +46,13 @@ const EXP: [f64; 5] = [
 ];
 /// Numbers of at least this magnitude are left to the definition, and so are numbers below the other one, except 0: their
 /// results may be subnormal.
-const FAR: f32 = 80.0;
-const SMALL: f32 = 1.0 / (1_u128 << 100) as f32;
+pub(super) const FAR: f32 = 80.0;
+pub(super) const SMALL: f32 = 1.0 / (1_u128 << 100) as f32;
 /// Half the distance between neighbouring f32, and how near to it the rest of an f64 may be, both in units of an f64's last
 /// place. The two f64 differ by at most 3·10^−12: the polynomial and the definition have 2.8·10^−12, and all roundings 2^−50.
 /// That is less than 2^−38, or 2^15 units for a mantissa near 2.
-const HALF: i32 = 1 << 28;
-const NEAR: i32 = 1 << 16;
+pub(super) const HALF: i32 = 1 << 28;
+pub(super) const NEAR: i32 = 1 << 16;
 
 /// x / (1 + e^−x), and the lanes in which it may differ from the definition.
 ///

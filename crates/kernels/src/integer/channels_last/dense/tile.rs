@@ -150,7 +150,10 @@ impl Tile<'_> {
             let tile = widened::Tile {
                 rows: rows.as_ptr(),
                 pitch: 4 * depth,
-                panel: lines.as_ptr().cast::<u8>().wrapping_add(half % 2 * size_of::<Line>() / 2),
+                panel: lines
+                    .as_ptr()
+                    .cast::<u8>()
+                    .wrapping_add(half % 2 * size_of::<Line>() / 2),
                 depth,
                 starts: &starts[half],
             };
