@@ -52,7 +52,7 @@ fn widened<S: Simd>() -> (usize, Duration) {
     let mut sums = [[0; 8]; widened::ROWS];
     let start = Instant::now();
     for _ in 0..REPEAT {
-        let tile = widened::Tile {
+        let factors = widened::Factors {
             rows: rows.as_ptr().cast(),
             pitch: 4 * FOURS,
             panel: panel.as_ptr().cast(),
@@ -60,8 +60,8 @@ fn widened<S: Simd>() -> (usize, Duration) {
             starts: &[0; 8],
         };
         // SAFETY: this code is compiled for `S`, and it only runs on machines that have `S`, which is AVX2. The rows and the
-        // panel have as many groups as the tile.
-        unsafe { tile.run::<S, widened::Bytes<false>>(widened::ROWS, &starts, (sums.as_flattened_mut(), 8)) };
+        // panel have as many groups as `depth`.
+        unsafe { factors.multiply::<S, widened::Bytes<false>>(widened::ROWS, &starts, (sums.as_flattened_mut(), 8)) };
         black_box(&mut sums);
     }
     (REPEAT * FOURS * 4 * widened::ROWS * 8, start.elapsed())

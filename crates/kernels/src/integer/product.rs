@@ -258,14 +258,12 @@ impl Strip<'_> {
         (row_starts, column_starts): (&[i32; ROWS], &[i32]),
         sums: &mut Sums32,
     ) {
-        let mut starts = [0; widened::ROWS];
-        starts.copy_from_slice(&row_starts[..widened::ROWS]);
         let (width, group) = (<P::Vectors as Vectors>::WIDTH, <P::Vectors as Vectors>::GROUP);
         let pitch = factors.depth / 4 * group;
         for column in (0..self.place.columns).step_by(width) {
             let panel = &factors.panels[column / COLUMNS * COLUMNS * factors.depth..][..COLUMNS * factors.depth];
             let panel = &panel[64 * fours.start..64 * fours.end];
-            let tile = widened::Tile {
+            let factors = widened::Factors {
                 rows: words[..height * pitch].as_ptr().wrapping_add(fours.start * group),
                 pitch,
                 panel: panel.as_ptr().wrapping_add(column % COLUMNS * 4),
@@ -274,7 +272,10 @@ impl Strip<'_> {
             };
             // SAFETY: this code is compiled for `S`, and it only runs on machines that have `S`. The rows have `pitch` words
             // each, and the panel has a group for each of `fours`.
-            unsafe { tile.run::<S, P::Vectors>(height, &starts, (&mut sums.0.as_flattened_mut()[column..], STRIP)) };
+            unsafe {
+                let to = &mut sums.0.as_flattened_mut()[column..];
+                factors.multiply::<S, P::Vectors>(height, row_starts, (to, STRIP));
+            }
         }
     }
 

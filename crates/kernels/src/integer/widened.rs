@@ -126,12 +126,12 @@ unsafe fn store(sums: __m256i, starts: *const i32, row_start: i32, to: *mut i32)
 
 /// Some rows and a few columns of a panel.
 #[derive(Clone, Copy)]
-pub(crate) struct Tile<'a> {
+pub(crate) struct Factors<'a> {
     /// The first element of the first row.
     pub(crate) rows: *const i16,
     /// Number of elements from one row to the next.
     pub(crate) pitch: usize,
-    /// The first byte of the tile's columns in the panel. Groups along K are 64 bytes apart.
+    /// The first byte of the columns in the panel. Groups along K are 64 bytes apart.
     pub(crate) panel: *const u8,
     /// Number of groups along K.
     pub(crate) depth: usize,
@@ -139,54 +139,97 @@ pub(crate) struct Tile<'a> {
     pub(crate) starts: &'a [i32],
 }
 
-impl Tile<'_> {
-    /// Computes the sums of `height` rows, at most [`ROWS`], and stores them. A sum starts from the number of its column plus
-    /// that of its row. The sums of a row are stored `stride` numbers behind those of the row before.
+impl Factors<'_> {
+    /// Computes the sums of `count` rows, and stores them. A sum starts from the number of its column plus that of its row. The
+    /// sums of a row are stored `stride` numbers behind those of the row before.
     ///
     /// # Safety
     /// The code must be compiled for `S`, which must be AVX2. The rows and the columns must be readable.
     #[inline(always)]
-    pub(crate) unsafe fn run<S: Simd, V: Vectors>(
+    pub(crate) unsafe fn multiply<S: Simd, V: Vectors>(
         self,
-        height: usize,
-        row_starts: &[i32; ROWS],
+        count: usize,
+        row_starts: &[i32],
         (to, stride): (&mut [i32], usize),
     ) {
-        macro_rules! heights {
-            ($($height:literal)*) => {
-                match height {
-                    $($height => S::call(TileJob::<$height, V> {
-                        tile: self,
-                        row_starts,
-                        to,
-                        stride,
-                        vectors: PhantomData,
-                    }),)*
-                    _ => {}
-                }
-            };
-        }
+        let Some(last) = count.checked_sub(1) else {
+            return;
+        };
+        let job = Tiles::<V> {
+            factors: self,
+            row_starts: &row_starts[..count],
+            to: &mut to[..last * stride + V::WIDTH],
+            stride,
+            vectors: PhantomData,
+        };
         // SAFETY: the caller guarantees the instruction set.
-        unsafe { heights!(1 2 3 4 5 6) }
+        unsafe { S::call(job) }
     }
+}
 
-    /// Computes the sums of `HEIGHT` rows.
+/// A job that computes all rows. Only [`Factors::multiply`] makes such jobs.
+struct Tiles<'a, V> {
+    factors: Factors<'a>,
+    row_starts: &'a [i32],
+    to: &'a mut [i32],
+    stride: usize,
+    vectors: PhantomData<V>,
+}
+
+impl<V: Vectors> Job for Tiles<'_, V> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(mut self) {
+        // Tiles are as even as possible.
+        let tiles = self.row_starts.len().div_ceil(ROWS);
+        let (least, larger) = (self.row_starts.len() / tiles, self.row_starts.len() % tiles);
+        let mut row = 0;
+        for index in 0..tiles {
+            let height = least + usize::from(index < larger);
+            // SAFETY: whoever made the job guarantees AVX2, and that rows and columns are readable.
+            unsafe {
+                match height {
+                    1 => self.tile::<1>(row),
+                    2 => self.tile::<2>(row),
+                    3 => self.tile::<3>(row),
+                    4 => self.tile::<4>(row),
+                    5 => self.tile::<5>(row),
+                    _ => self.tile::<ROWS>(row),
+                }
+            }
+            row += height;
+        }
+    }
+}
+
+impl<V: Vectors> Tiles<'_, V> {
+    /// Computes `HEIGHT` rows from `first` on.
     ///
     /// # Safety
-    /// The machine must have AVX2. The rows and the columns must be readable.
+    /// The machine must have AVX2. The rows and the columns must be readable, and the rows must be rows of the job.
     #[inline(always)]
-    unsafe fn sums<const HEIGHT: usize, V: Vectors>(&self) -> [[__m256i; 2]; HEIGHT] {
-        // SAFETY: the caller guarantees the instruction set, and that the rows and the columns have `depth` groups.
+    unsafe fn tile<const HEIGHT: usize>(&mut self, first: usize) {
+        let Factors {
+            rows: all,
+            pitch,
+            panel,
+            depth,
+            starts,
+        } = self.factors;
+        let starts = starts[..V::WIDTH].as_ptr();
+        // SAFETY: the caller guarantees the instruction set, and that the rows and the columns have `depth` groups. The job has a
+        // number for each row, and room for the sums of each row.
         unsafe {
             let mut sums = [[_mm256_setzero_si256(); 2]; HEIGHT];
-            let mut rows = [self.rows; HEIGHT];
+            let mut rows = [all; HEIGHT];
             for r in 0..HEIGHT {
-                rows[r] = self.rows.wrapping_add(r * self.pitch);
+                rows[r] = all.wrapping_add((first + r) * pitch);
             }
-            for k in 0..self.depth {
+            for k in 0..depth {
                 // The next panel may still be far away in memory.
-                prefetch(self.panel.wrapping_add(64 * (self.depth + k)));
-                let columns = V::columns(self.panel.wrapping_add(64 * k));
+                prefetch(panel.wrapping_add(64 * (depth + k)));
+                let columns = V::columns(panel.wrapping_add(64 * k));
                 for r in 0..HEIGHT {
                     let group = V::row(rows[r].wrapping_add(V::GROUP * k));
                     for c in 0..2 {
@@ -194,33 +237,14 @@ impl Tile<'_> {
                     }
                 }
             }
-            sums
-        }
-    }
-}
-
-/// A job that computes a tile of `HEIGHT` rows. Only [`Tile::run`] makes such jobs.
-struct TileJob<'a, const HEIGHT: usize, V> {
-    tile: Tile<'a>,
-    row_starts: &'a [i32; ROWS],
-    to: &'a mut [i32],
-    stride: usize,
-    vectors: PhantomData<V>,
-}
-
-impl<const HEIGHT: usize, V: Vectors> Job for TileJob<'_, HEIGHT, V> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<S: Simd>(self) {
-        // SAFETY: whoever made the job guarantees AVX2, and that rows and columns are readable. There are as many numbers in
-        // the slices as are loaded and stored.
-        unsafe {
-            let sums = self.tile.sums::<HEIGHT, V>();
-            let starts = self.tile.starts[..V::WIDTH].as_ptr();
             for r in 0..HEIGHT {
-                let to = self.to[r * self.stride..][..V::WIDTH].as_mut_ptr();
-                V::store(sums[r], starts, self.row_starts[r], to);
+                let row_start = *self.row_starts.get_unchecked(first + r);
+                V::store(
+                    sums[r],
+                    starts,
+                    row_start,
+                    self.to.as_mut_ptr().add((first + r) * self.stride),
+                );
             }
         }
     }

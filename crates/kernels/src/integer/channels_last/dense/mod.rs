@@ -325,6 +325,15 @@ impl Block<'_, '_> {
                 outputs: place.columns,
                 ahead: self.packed.lines.as_ptr(),
             };
+            #[cfg(target_arch = "x86_64")]
+            if S::ISA == Isa::Avx2 {
+                let sums = sums.get_or_insert_with(|| Box::new(Sums([0; BLOCK * COLUMNS])));
+                // SAFETY: this code is compiled for `S`, and it only runs on machines that have `S`. All rows were widened, and
+                // the lines are those of `panels` panels.
+                unsafe { tile.by_halves::<S>(self.rows, panels, sums) };
+                self.loops.finish_narrow(cx, carrier, &sums.0, COLUMNS, &place)?;
+                continue;
+            }
             for index in 0..tiles {
                 let near = if index < wide { next + index } else { panel };
                 tile.ahead = self.packed.lines.as_ptr().wrapping_add(near * taps * groups);

@@ -10,7 +10,7 @@ use crate::simd::{Dots, Job, Simd, prefetch};
 #[cfg(target_arch = "x86_64")]
 use {
     super::HALF,
-    crate::{integer::widened, isa::Isa, simd::Avx512},
+    crate::{integer::widened, simd::Avx512},
     std::arch::x86_64::*,
 };
 
@@ -58,11 +58,6 @@ impl Tile<'_> {
     /// be those of `panels` panels, and each address in the table must be that of `4·groups` bytes that can be read.
     #[inline(always)]
     pub(super) unsafe fn call<S: Simd>(self, height: usize, panels: usize, sums: &mut Sums) {
-        #[cfg(target_arch = "x86_64")]
-        if S::ISA == Isa::Avx2 {
-            // SAFETY: the caller upholds this function's safety contract.
-            return unsafe { self.by_halves::<S>(height, panels, sums) };
-        }
         macro_rules! sizes {
             ($($height:literal)*) => {
                 match (height, panels) {
@@ -135,20 +130,20 @@ impl Tile<'_> {
 
 #[cfg(target_arch = "x86_64")]
 impl Tile<'_> {
-    /// Computes the tile on AVX2, half a panel at a time, and stores its sums.
+    /// Computes `rows` rows and all output channels of the tile on AVX2, half a panel at a time, and stores their sums.
     ///
     /// # Safety
-    /// The code must be compiled for `S`, which must be AVX2. There must be words for the rows from `row` to `row + height`,
-    /// and the lines must be those of `panels` panels.
+    /// The code must be compiled for `S`, which must be AVX2. There must be words for the rows, and the lines must be those of
+    /// `panels` panels.
     #[inline(always)]
-    unsafe fn by_halves<S: Simd>(&self, height: usize, panels: usize, sums: &mut Sums) {
+    pub(super) unsafe fn by_halves<S: Simd>(&self, rows: usize, panels: usize, sums: &mut Sums) {
         let depth = self.lines.len() / panels;
-        let rows = &self.words[self.row * 4 * depth..(self.row + height) * 4 * depth];
+        let words = &self.words[..rows * 4 * depth];
         let (starts, _) = self.starts.as_chunks::<HALF>();
         for half in 0..self.outputs.div_ceil(HALF) {
             let lines = &self.lines[half / 2 * depth..][..depth];
-            let tile = widened::Tile {
-                rows: rows.as_ptr(),
+            let factors = widened::Factors {
+                rows: words.as_ptr(),
                 pitch: 4 * depth,
                 panel: lines
                     .as_ptr()
@@ -157,10 +152,10 @@ impl Tile<'_> {
                 depth,
                 starts: &starts[half],
             };
-            let to = &mut sums.0[self.row * COLUMNS + half * HALF..];
+            let to = &mut sums.0[half * HALF..];
             // SAFETY: the rows have `4·depth` words each, and there are `depth` lines. The caller guarantees the instruction
             // set.
-            unsafe { tile.run::<S, widened::Bytes<false>>(height, &[0; widened::ROWS], (to, COLUMNS)) };
+            unsafe { factors.multiply::<S, widened::Bytes<false>>(rows, &[0; BLOCK], (to, COLUMNS)) };
         }
     }
 
