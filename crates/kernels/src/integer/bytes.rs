@@ -189,14 +189,21 @@ pub(crate) fn to_words<const SIGNED: bool>(bytes: &[u8], flip: u8, to: &mut [i16
             false => (byte ^ flip).into(),
         }
     };
-    // Loops of a fixed length become vector instructions, of which the short ones matter for images with few channels.
+    // A loop of a fixed length becomes vector instructions.
     let ((sixteens, bytes), (to_sixteens, to)) = (bytes.as_chunks::<16>(), to.as_chunks_mut::<16>());
-    let ((fours, bytes), (to_fours, to)) = (bytes.as_chunks::<4>(), to.as_chunks_mut::<4>());
     for (to, sixteen) in to_sixteens.iter_mut().zip(sixteens) {
         *to = sixteen.map(word);
     }
+    // With few channels, most bytes are here. The four bytes of a number are moved apart: first two and two, then each.
+    let ((fours, bytes), (to_fours, to)) = (bytes.as_chunks::<4>(), to.as_chunks_mut::<4>());
     for (to, four) in to_fours.iter_mut().zip(fours) {
-        *to = four.map(word);
+        let x = u64::from(u32::from_le_bytes(*four) ^ u32::from_ne_bytes([flip; 4]));
+        let x = (x | x << 16) & 0x0000_FFFF_0000_FFFF;
+        let x = (x | x << 8) & 0x00FF_00FF_00FF_00FF;
+        *to = [0, 16, 32, 48].map(|at| {
+            let byte = (x >> at) as u8;
+            if SIGNED { byte.cast_signed().into() } else { byte.into() }
+        });
     }
     to.iter_mut().zip(bytes).for_each(|(to, &byte)| *to = word(byte));
 }
