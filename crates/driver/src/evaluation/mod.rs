@@ -18,5 +18,5 @@ pub(crate) use flips::{FlipsFile, judges as flip_judges};
 pub(crate) use set::{Judge, Subject, make_flips, make_judges};
 pub use side::Side;
 pub(crate) use side::Spaces;
-pub(crate) use side::{grid, notes, reals, views, whole_of};
+pub(crate) use side::{demand, grid, notes, reals, views, whole_of};
 pub(crate) use tail::{NoTail, TAIL_FILE, Tail};

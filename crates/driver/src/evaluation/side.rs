@@ -161,7 +161,7 @@ impl Side {
 }
 
 /// What a run of the main graph needs, after checking that it fits the limits.
-fn demand(module: &Module, session: &Session<'_>) -> Result<Demand, Stop> {
+pub(crate) fn demand(module: &Module, session: &Session<'_>) -> Result<Demand, Stop> {
     let demand = Demand::new(cost(module, module.main)?);
     session.admit(&demand, 1)?;
     Ok(demand)

@@ -1,7 +1,7 @@
 //! What is prepared once for all targets: statistics of the float model, its results for the metrics, and facts about the
 //! model and the samples.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::OnceLock};
 
 use strait_container::{Digest, Sources, sha256};
 use strait_evaluate::Note;
@@ -45,11 +45,23 @@ pub(super) struct Before<'a> {
     pub(super) remarks: Vec<Diagnostic>,
     pub(super) sources: Sources,
     pub(super) data: BTreeMap<String, DataReport>,
-    /// What the network sees at each input.
-    pub(super) seen: Vec<SeenInput>,
+    /// What the network sees at each input, once a report has asked for it.
+    seen: OnceLock<Vec<SeenInput>>,
 }
 
 impl Before<'_> {
+    /// What the network sees at each input. It is made once for all targets.
+    ///
+    /// # Errors
+    /// If a sample cannot be read.
+    pub(super) fn seen(&self, loaded: &Loaded) -> Result<&[SeenInput], Stop> {
+        if let Some(seen) = self.seen.get() {
+            return Ok(seen);
+        }
+        let seen = pictures::seen(loaded, &self.ready.specs, &self.ready.samples)?;
+        Ok(self.seen.get_or_init(|| seen))
+    }
+
     /// What takes most memory of it.
     pub(super) fn into_observed(self) -> impl Send + 'static {
         (self.observation, self.float)
@@ -78,17 +90,23 @@ pub(super) fn before_targets<'a>(
         of_evaluation.map(|samples| session.phase("digest", None, |_| Ok(samples.digest().map_err(failure::data)?)));
     let evaluated = evaluated.transpose()?;
     session.agree("agree", &facts(loaded, ready, targets, evaluated)?)?;
-    let mut observed = ready.of_canonical(loaded, session)?;
-    let outputs = std::mem::take(&mut observed.outputs);
+    let observed = ready.of_canonical(loaded, session)?;
     let constant = observe::constant_inputs(canonical, bodies, &observed.observation);
     let constant = inputs::at(loaded, &["calibration", "data"], constant);
     constant.0.iter().for_each(|finding| session.remark(finding));
     let not_numbers = nan::found(loaded, canonical, &observed.observation)?;
     let is_run = evaluation.is_some() || samples.count() > 0;
     let run = || {
-        let side = Side::new(whole()?.as_ref(), &session.means().options, session)?;
+        let whole = whole()?;
+        if evaluation.is_none() && ready.tail.is_none() {
+            let known = Reference::of_known(whole.as_ref(), canonical, samples, &observed.outputs, session)?;
+            if known.is_some() {
+                return Ok((None, known, None));
+            }
+        }
+        let side = Side::new(whole.as_ref(), &session.means().options, session)?;
         let side = side.followed_by(ready.tail.as_ref(), session)?;
-        let reference = Reference::new(&side, canonical, samples, outputs, session)?;
+        let reference = Reference::new(&side, canonical, samples, &observed.outputs, session)?;
         let notes = evaluation
             .as_ref()
             .map(|evaluation| float_notes(evaluation, &side, loaded, session));
@@ -98,16 +116,10 @@ pub(super) fn before_targets<'a>(
         let side = Some(side).filter(|_| evaluation.as_ref().is_some_and(compares));
         Ok::<_, Stop>((side, reference, notes.transpose()?))
     };
-    let (unkept, (seen, float)) = strait_execute::both(
+    let (unkept, float) = strait_execute::both(
         session.threads,
         || observed.keep(&ready.model),
-        || {
-            strait_execute::both(
-                session.threads,
-                || pictures::seen(loaded, &ready.specs, samples),
-                || is_run.then(run).transpose(),
-            )
-        },
+        || is_run.then(run).transpose(),
     )?;
     unkept.iter().for_each(|text| session.say(text));
     let (float, reference, float_notes) = float.unwrap_or_default();
@@ -154,7 +166,7 @@ pub(super) fn before_targets<'a>(
         float_notes,
         sources,
         data,
-        seen,
+        seen: OnceLock::new(),
     })
 }
 

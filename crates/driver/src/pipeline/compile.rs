@@ -127,10 +127,11 @@ fn for_target(
     };
     let mixed = mixed::search(&job, session)?;
     let job = mixed.as_ref().map_or(job.clone(), |mixed| mixed.job(&job));
-    // Whether the Q/DQ file can be written depends on the float model alone.
-    let (left_out, mut lowered) = strait_execute::both(
+    // Whether the Q/DQ file can be written depends on the float model alone, and what the network sees on the samples. Both
+    // are found while the model is annotated, which one thread does.
+    let ((left_out, seen), mut lowered) = strait_execute::both(
         session.threads,
-        || Ok::<_, Stop>(emit::left_out(&job)),
+        || Ok::<_, Stop>((emit::left_out(&job), before.seen(loaded)?)),
         || lower(&job, false, session),
     )?;
     let mut remarks = Remarks::new(&before.remarks, session);
@@ -210,7 +211,7 @@ fn for_target(
     if !loaded.config.output.redact {
         report.set.clone_from(&loaded.set);
     }
-    report.seen.clone_from(&before.seen);
+    report.seen = seen.to_vec();
     let page = page(loaded, &report)?;
     let deployment = deployment(&job);
     let parts = CommonParts {

@@ -17,6 +17,7 @@ mod denied;
 mod effects;
 mod emit;
 mod files;
+mod first;
 mod gates;
 mod given;
 pub(crate) mod inputs;

@@ -3,10 +3,8 @@
 
 use std::{
     borrow::Cow,
-    collections::BTreeMap,
     fs::{self, File},
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
 };
 
 use strait_compile::CompileError;
@@ -27,6 +25,8 @@ use crate::{
     stop::Stop,
     table,
 };
+
+use super::first::{self, FirstOutputs};
 
 /// The version of the statistics, which is part of their digest. The version is raised when a change of the program
 /// makes the same samples give different statistics.
@@ -75,16 +75,16 @@ pub(super) fn statistics(needed: &Needed<'_>, cache: &Path, session: &Session<'_
 #[derive(Default)]
 pub(super) struct Observed {
     pub(super) observation: Observation,
-    /// The outputs of the float model for the first samples, in their order. There are none if the statistics were read
-    /// from a file, or if the outputs are large.
+    /// The outputs of the float model for the first samples, in their order. There are none if the outputs are large, or
+    /// if the statistics were read from a file beside which no outputs are stored.
     pub(super) outputs: Vec<Vec<Tensor>>,
     /// Where the statistics have to be stored, and under which key. `None` if they are stored already.
     unkept: Option<(PathBuf, StatisticsKey)>,
 }
 
 impl Observed {
-    /// Stores the statistics, if they are new. If the file cannot be written, the result says so. This is no error,
-    /// because only the next run takes longer.
+    /// Stores the statistics and the outputs, if they are new. If a file cannot be written, the result says so. This is no
+    /// error, because only the next run takes longer.
     ///
     /// # Errors
     /// If a file of the model was changed in the meantime: the key was computed from the files before the run.
@@ -95,14 +95,19 @@ impl Observed {
         model.unchanged().map_err(failure::model_changed)?;
         let folder = path.parent().unwrap_or(path).display();
         let failed = |error| format!("the statistics cannot be kept in {folder}: {error}");
-        Ok(keep(path, &self.observation, key).err().map(failed))
+        let kept = keep(path, &self.observation, key).and_then(|()| match self.outputs.as_slice() {
+            [] => Ok(()),
+            outputs => first::keep(path, outputs, key),
+        });
+        Ok(kept.err().map(failed))
     }
 
-    /// Stores the statistics, if they are new, and returns them.
+    /// Stores the statistics, if they are new, and returns them. Nothing asks for the outputs.
     ///
     /// # Errors
     /// As for [`Observed::keep`].
-    pub(super) fn kept(self, model: &ModelFiles, session: &Session<'_>) -> Result<Observation, Stop> {
+    pub(super) fn kept(mut self, model: &ModelFiles, session: &Session<'_>) -> Result<Observation, Stop> {
+        self.outputs.clear();
         if let Some(text) = self.keep(model)? {
             session.say(&text);
         }
@@ -144,14 +149,16 @@ impl Needed<'_> {
             "the statistics of {samples} are reused from {}",
             path.display()
         ));
-        let (is_new, mut outputs) = (!unmet.is_empty(), Vec::new());
-        if is_new {
+        let is_new = !unmet.is_empty();
+        let outputs = if is_new {
             let (missing, all) = (unmet.iter().count(), self.requests.iter().count());
             session.say(&format!("not in it, and observed now: {missing} of {all} statistics"));
             let (more, of_samples) = self.observed(&unmet, session)?;
             observation.extend(more);
-            outputs = of_samples;
-        }
+            of_samples
+        } else {
+            first::kept(path, &self.key)
+        };
         Ok(CachedObservation {
             observation,
             outputs,
@@ -180,34 +187,6 @@ impl Needed<'_> {
             other => other.into(),
         })?;
         Ok((observed, outputs.in_order()))
-    }
-}
-
-/// Outputs are kept of at most this many samples, which is as many as are compared with the integer model.
-const MOST_KEPT: usize = crate::sanity::MOST_SAMPLES;
-
-/// Outputs of a sample that have more bytes than this are not kept.
-const MOST_BYTES_KEPT: usize = 4 << 20;
-
-/// The outputs of a model for the first samples, which are taken while the model is observed.
-#[derive(Default)]
-struct FirstOutputs(Mutex<BTreeMap<usize, Vec<Tensor>>>);
-
-impl FirstOutputs {
-    fn take(&self, index: usize, outputs: Vec<Tensor>) {
-        let bytes = outputs.iter().map(|output| output.view().bytes().len());
-        if index < MOST_KEPT && bytes.sum::<usize>() <= MOST_BYTES_KEPT {
-            let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.insert(index, outputs);
-        }
-    }
-
-    /// The outputs for all samples up to the first one whose outputs are not kept.
-    fn in_order(self) -> Vec<Vec<Tensor>> {
-        let kept = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let numbered = kept.into_iter().enumerate();
-        let first = numbered.take_while(|(at, (index, _))| at == index);
-        first.map(|(_, (_, outputs))| outputs).collect()
     }
 }
 

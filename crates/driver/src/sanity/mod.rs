@@ -14,7 +14,7 @@ mod simulated;
 
 use std::ops::ControlFlow;
 
-use strait_core::{Bodies, Kind, Module, Node, Op, ValueId};
+use strait_core::{Bodies, Kind, Module, Node, Op, Value, ValueId};
 use strait_evaluate::{ConcatenatedParts, Output};
 use strait_execute::{LoopsFor, Tensor, Threads, Workspace, map_in_order};
 use strait_samples::{Samples, Scratch};
@@ -23,8 +23,9 @@ use strait_target::TargetSpec;
 use crate::{
     config::types::Rule,
     diagnostic::Diagnostic,
-    evaluation::{Side, views},
+    evaluation::{Side, demand, views},
     failure::{self, codes},
+    limits::Demand,
     report::{Sanity, SanityOutput},
     session::Session,
     stop::Stop,
@@ -96,36 +97,64 @@ impl<'a> Reference<'a> {
         float: &Side,
         canonical: &Module,
         samples: &'a Samples,
-        mut known: Vec<Vec<Tensor>>,
+        known: &[Vec<Tensor>],
         session: &Session<'_>,
     ) -> Result<Option<Reference<'a>>, Stop> {
         let of_float = float.outputs();
-        let bytes = of_float
-            .iter()
-            .map(|output| (output.count() * output.elem.size()) as u64);
-        let count = samples_of(samples.count(), float.demand.operations(), bytes.sum());
+        let count = count_of(samples, &float.demand, &of_float);
         if count == 0 {
             return Ok(None);
         }
-        let graph = canonical.main();
-        let outputs = graph.outputs().iter().take(of_float.len()).enumerate();
-        let read = outputs.map(|(index, &value)| OutputRead {
+        let outputs = match known.get(..count) {
+            Some(known) => {
+                let judged = known.iter().map(|outputs| float.judged(outputs.clone()));
+                judged.collect::<Result<_, _>>()?
+            }
+            None => ran(float, samples, count, session, "sanity (float)")?,
+        };
+        Ok(Some(Reference::of(canonical, samples, of_float, outputs)))
+    }
+
+    /// Like [`Reference::new`], if all outputs are known and none of them has codes. Then the float model, `whole`, is not
+    /// even prepared for a run. Returns `None` if it has to be run.
+    ///
+    /// # Errors
+    /// If a run would need more than the limits allow.
+    pub(crate) fn of_known(
+        whole: &Module,
+        canonical: &Module,
+        samples: &'a Samples,
+        known: &[Vec<Tensor>],
+        session: &Session<'_>,
+    ) -> Result<Option<Reference<'a>>, Stop> {
+        let graph = whole.main();
+        let values: Vec<&Value> = (graph.outputs().iter()).filter_map(|&id| graph.value(id)).collect();
+        let output = |value: &&Value| Output {
+            name: whole.name(value.name).to_owned(),
+            elem: value.ty.elem,
+            shape: (value.ty.shape.iter())
+                .map(|extent| extent.fixed().map_or(0, |extent| extent as usize))
+                .collect(),
+        };
+        let of_float: Vec<Output> = values.iter().map(output).collect();
+        let count = count_of(samples, &demand(whole, session)?, &of_float);
+        let are_reals = values.iter().all(|value| value.ty.elem.is_float());
+        let outputs = known.get(..count).filter(|outputs| are_reals && !outputs.is_empty());
+        Ok(outputs.map(|outputs| Reference::of(canonical, samples, of_float, outputs.to_vec())))
+    }
+
+    fn of(canonical: &Module, samples: &'a Samples, of_float: Vec<Output>, outputs: Vec<Vec<Tensor>>) -> Reference<'a> {
+        let values = canonical.main().outputs().iter().take(of_float.len()).enumerate();
+        let read = values.map(|(index, &value)| OutputRead {
             reading: reading(canonical, value),
             parts: ConcatenatedParts::of_output(canonical, index),
         });
-        known.truncate(count);
-        let outputs = if known.len() == count {
-            let judged = known.into_iter().map(|outputs| float.judged(outputs));
-            judged.collect::<Result<_, _>>()?
-        } else {
-            ran(float, samples, count, session, "sanity (float)")?
-        };
-        Ok(Some(Reference {
+        Reference {
             samples,
             read: read.collect(),
             outputs,
             of_float,
-        }))
+        }
     }
 
     /// Runs the integer model and compares it with the float model. If an output is at fault, also searches for the
@@ -228,6 +257,14 @@ pub(crate) fn warning(sanity: &Sanity) -> Option<Diagnostic> {
         Some(rule) => finding.help(format!("{rule}\n{}", rule.toml.trim_end())),
         None => finding.help("docs/losses.md says how the layer is found"),
     })
+}
+
+/// How many samples to run of a float model with these outputs.
+fn count_of(samples: &Samples, demand: &Demand, outputs: &[Output]) -> usize {
+    let bytes = outputs
+        .iter()
+        .map(|output| (output.count() * output.elem.size()) as u64);
+    samples_of(samples.count(), demand.operations(), bytes.sum())
 }
 
 /// How many of `count` samples to run, if each needs this many operations and has outputs of this many bytes.

@@ -44,13 +44,19 @@ pub(super) fn fit(pictures: &[&Small], budget: usize) -> Vec<Look> {
     let most = sides.max().unwrap_or(0);
     let mut factor = most.div_ceil(MOST_SIDE).max(1);
     loop {
-        let files: Vec<(Pixels, Vec<u8>)> = pictures.iter().map(|small| png(&small.pixels, factor)).collect();
-        let bytes: usize = files.iter().map(|(_, file)| file.len()).sum();
-        if bytes <= budget || factor >= most {
-            let looks = files.iter().zip(pictures);
-            return looks
-                .map(|((pixels, file), small)| look(pixels, small.each * factor, file))
-                .collect();
+        let (mut files, mut bytes) = (Vec::with_capacity(pictures.len()), 0);
+        let is_last = factor >= most;
+        for small in pictures {
+            let (pixels, file) = png(&small.pixels, factor);
+            bytes += file.len();
+            // The other pictures would only make it more.
+            if bytes > budget && !is_last {
+                break;
+            }
+            files.push(look(&pixels, small.each * factor, &file));
+        }
+        if bytes <= budget || is_last {
+            return files;
         }
         factor += 1;
     }
@@ -79,23 +85,25 @@ fn means(pixels: &Pixels, each: usize) -> Pixels {
         return pixels.clone();
     }
     let (width, height) = (pixels.width.div_ceil(each), pixels.height.div_ceil(each));
+    let row = (pixels.width * pixels.channels).max(1);
+    let square = each * pixels.channels.max(1);
     let mut levels = Vec::with_capacity(width * height * pixels.channels);
-    for y in 0..height {
-        let rows = y * each..((y + 1) * each).min(pixels.height);
-        for x in 0..width {
-            let columns = x * each..((x + 1) * each).min(pixels.width);
-            let count = (rows.len() * columns.len()).max(1) as u64;
-            for channel in 0..pixels.channels {
-                let at = |(row, column): (usize, usize)| (row * pixels.width + column) * pixels.channels + channel;
-                let square = rows
-                    .clone()
-                    .flat_map(|row| columns.clone().map(move |column| (row, column)));
-                let sum: u64 = square
-                    .filter_map(|place| pixels.levels.get(at(place)))
-                    .map(|&level| u64::from(level))
-                    .sum();
-                levels.push(((sum + count / 2) / count).min(255) as u8);
+    for rows in pixels.levels.chunks(row * each) {
+        let mut sums = vec![0u64; width * pixels.channels];
+        for row in rows.chunks(row) {
+            for (sums, square) in sums.chunks_mut(pixels.channels.max(1)).zip(row.chunks(square)) {
+                for pixel in square.chunks(pixels.channels.max(1)) {
+                    sums.iter_mut()
+                        .zip(pixel)
+                        .for_each(|(sum, &level)| *sum += u64::from(level));
+                }
             }
+        }
+        let high = rows.len() / row;
+        for (x, sums) in sums.chunks(pixels.channels.max(1)).enumerate() {
+            let wide = each.min(pixels.width - x * each);
+            let count = (high * wide).max(1) as u64;
+            levels.extend(sums.iter().map(|sum| ((sum + count / 2) / count).min(255) as u8));
         }
     }
     Pixels {
