@@ -4,7 +4,7 @@
 
 mod lints;
 
-use std::{fs, num::NonZeroUsize, sync::Mutex};
+use std::{fs, num::NonZeroUsize, path::Path, sync::Mutex};
 
 use strait_builtin as _;
 use strait_core::text;
@@ -58,14 +58,19 @@ impl Progress for Watch {
 }
 
 /// Compiles a model for some targets, with samples of this shape and further lines of a configuration.
-fn compiled(
+fn compiled(data: (&str, &[usize], &[f32]), targets: &str, configured: &str, threads: usize) -> (Vec<Compiled>, Watch) {
+    let folder = tempfile::tempdir().unwrap();
+    compiled_in(folder.path(), data, targets, configured, threads)
+}
+
+fn compiled_in(
+    folder: &Path,
     (model, shape, samples): (&str, &[usize], &[f32]),
     targets: &str,
     configured: &str,
     threads: usize,
 ) -> (Vec<Compiled>, Watch) {
-    let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
+    let at = |name: &str| folder.join(name);
     let mut bytes = Vec::new();
     strait_onnx::write(&text::parse(model).unwrap(), &mut bytes).unwrap();
     fs::write(at("model.onnx"), bytes).unwrap();
@@ -75,7 +80,7 @@ fn compiled(
         "schema = 1\n[model]\nfile = 'model.onnx'\n[target]\nuse = {targets}\n[calibration]\ndata = 'samples.npy'\n\
          [output]\ndir = 'artifact/{{target}}'\n{configured}"
     );
-    let loaded = config::parse("test.toml", text, folder.path(), &[]).unwrap_or_else(|found| panic!("{found}"));
+    let loaded = config::parse("test.toml", text, folder, &[]).unwrap_or_else(|found| panic!("{found}"));
     let watch = Watch::default();
     let session = Session::new(NonZeroUsize::new(threads).unwrap(), Context::detect(), &watch);
     let compiled = pipeline::compile(&loaded, targets::registry([]).unwrap(), &session);
@@ -198,6 +203,31 @@ fn targets_share_the_outputs_of_the_observed_float_model() {
         .collect();
     // The outputs of the float model are taken while it is observed.
     assert_eq!(of_sanity, ["sanity (generic-int8)", "sanity (sima)"]);
+}
+
+#[test]
+fn the_float_model_is_not_run_again_if_its_statistics_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = DEAD.replace("4000.0", "-1.5");
+    let compile = || {
+        let data = (&model[..], &[3, 1, 4, 4][..], &numbers(3 * 16)[..]);
+        let (mut compiled, watch) = compiled_in(folder.path(), data, "['generic-int8']", "", 1);
+        let mut phases = watch.phases.into_inner().unwrap();
+        phases.retain(|phase| phase == "observe" || phase.starts_with("sanity"));
+        (compiled.remove(0).digest, phases)
+    };
+    let (digest, phases) = compile();
+    assert_eq!(phases, ["observe", "sanity (generic-int8)"]);
+    assert_eq!(compile(), (digest, vec!["sanity (generic-int8)".to_owned()]));
+    // Statistics may have been measured on another machine, and copied without the outputs.
+    for entry in fs::read_dir(folder.path().join(".strait/cache")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "outputs") {
+            fs::remove_file(path).unwrap();
+        }
+    }
+    let phases = ["sanity (float)", "sanity (generic-int8)"].map(str::to_owned);
+    assert_eq!(compile(), (digest, phases.to_vec()));
 }
 
 #[test]
