@@ -60,6 +60,9 @@ fn shapes() -> Vec<Conv> {
         case(33, [7, 35], 33, 33, window([2, 3], [0, 1, 1, 1], [1; 2], [1; 2])),
         case(48, [5, 9], 48, 48, window([5, 5], [2; 4], [1; 2], [1; 2])),
         case(70, [3, 70], 70, 70, window([7, 3], [3, 1, 3, 1], [1, 2], [1; 2])),
+        // As many weights in a column of the kernel as others have in a row.
+        case(24, [14, 6], 24, 24, window([9, 1], [4, 0, 4, 0], [1; 2], [1; 2])),
+        case(24, [6, 6], 24, 24, window([3, 1], [1, 0, 1, 0], [1; 2], [1; 2])),
     ]);
     shapes
 }

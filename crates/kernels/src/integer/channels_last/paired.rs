@@ -16,9 +16,9 @@ pub(super) fn accumulate(piece: &Piece<'_>, scratch: &mut Vec<Line>, sums: &mut 
         for row in 0..piece.rows {
             let weights = piece.words(row, v);
             let sums = &mut sums.0[row][LANES * v..];
-            match weights.len() {
-                1 => outputs::<1>(piece, weights, columns, (scratch, v), sums),
-                3 => outputs::<3>(piece, weights, columns, (scratch, v), sums),
+            match (piece.groups(), weights.len()) {
+                (1, 1) => outputs::<1>(piece, weights, columns, (scratch, v), sums),
+                (1, 3) => outputs::<3>(piece, weights, columns, (scratch, v), sums),
                 _ => outputs::<0>(piece, weights, columns, (scratch, v), sums),
             }
         }
@@ -99,8 +99,8 @@ fn load(line: &Line) -> [__m256i; 2] {
     unsafe { [line.read(), line.add(1).read()] }
 }
 
-/// Computes the accumulators of vector `v` of channels for all outputs of a row. If `TAPS` is not 0, there are this many
-/// weights, and they stay in registers.
+/// Computes the accumulators of vector `v` of channels for all outputs of a row. If `TAPS` is not 0, there is one group of rows
+/// and this many weights, which stay in registers.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn outputs<const TAPS: usize>(
