@@ -12,7 +12,6 @@
     reason = "an iterator over an array of registers would move them to memory"
 )]
 
-use super::product::COLUMNS;
 use crate::simd::{Job, Simd, prefetch};
 use std::{arch::x86_64::*, marker::PhantomData};
 
@@ -86,7 +85,7 @@ impl<const UNSIGNED: bool> Vectors for Bytes<UNSIGNED> {
 pub(crate) struct Words;
 
 impl Vectors for Words {
-    const WIDTH: usize = COLUMNS;
+    const WIDTH: usize = 16;
     const GROUP: usize = 2;
 
     #[inline(always)]
