@@ -79,13 +79,23 @@ class Found:
 
 
 def session(model, level):
+    if has_vnni():
+        return started(model, level)
+    # Products of uint8 and int8 saturate in 16 bits there, unless weights become uint8. ONNX Runtime refuses this for files in
+    # which layers share weights or zero points; those run in float between their quantization points, where nothing saturates.
+    try:
+        return started(model, level, "session.x64quantprecision")
+    except onnxruntime.capi.onnxruntime_pybind11_state.Fail:
+        return started(model, level, "session.disable_quant_qdq")
+
+
+def started(model, level, *switched_on):
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 2
     options.log_severity_level = 4
     options.graph_optimization_level = level
-    if not has_vnni():
-        # Products of uint8 and int8 saturate in 16 bits there. It refuses files in which layers share weights.
-        options.add_session_config_entry("session.x64quantprecision", "1")
+    for switch in switched_on:
+        options.add_session_config_entry(switch, "1")
     return onnxruntime.InferenceSession(model if isinstance(model, bytes) else str(model), options, providers=["CPUExecutionProvider"])
 
 
