@@ -5,6 +5,7 @@ use super::extends::{self, Base, Beside};
 use super::{Options, PartialTable, TargetSpec};
 use super::{check, spelling};
 use sha2::{Digest, Sha256};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
@@ -16,9 +17,6 @@ use strait_document::{Diagnostic, Diagnostics, KeyPath, Node, Value, nearest};
 pub struct Table {
     text: Arc<SourceText>,
     id: String,
-    digest: [u8; 32],
-    /// The tables that this table extends, the nearest first.
-    bases: Vec<Base>,
     /// The names of the forms, including those of all overlays.
     forms: BTreeSet<String>,
     /// Findings about features that need code of a target's crate. The first list has all such findings. The second
@@ -31,7 +29,7 @@ pub struct Table {
 /// Tables are equal if they have the same texts, from which everything else follows.
 impl PartialEq for Table {
     fn eq(&self, other: &Table) -> bool {
-        (&self.text, &self.bases) == (&other.text, &other.bases)
+        (&self.text, self.bases()) == (&other.text, other.bases())
     }
 }
 
@@ -76,11 +74,9 @@ impl Table {
 
     /// As [`Table::parse`], but for a table in a file, which may extend a table in the same folder.
     pub(crate) fn checked(text: Arc<SourceText>, beside: &Beside<'_>) -> Result<Table, Diagnostics> {
-        let (plain, bases) = plain(&text, beside)?;
+        let plain = plain(&text, beside)?;
         let mut table = Table {
-            digest: Sha256::digest(&text.text).into(),
             id: String::new(),
-            bases,
             forms: BTreeSet::new(),
             code: [Vec::new(), Vec::new()],
             plain: Arc::new(plain),
@@ -98,8 +94,8 @@ impl Table {
             findings
         });
         for (spec, _) in variants {
-            table.forms.extend(spec.form.into_keys());
-            table.id = spec.id;
+            table.forms.extend(spec.form.keys().cloned());
+            table.id.clone_from(&spec.id);
         }
         Ok(table)
     }
@@ -121,12 +117,12 @@ impl Table {
 
     /// SHA-256 digest of the table's text.
     pub fn digest(&self) -> [u8; 32] {
-        self.digest
+        self.plain.spec.digest
     }
 
     /// The tables that this table extends, the nearest first.
     pub fn bases(&self) -> &[Base] {
-        &self.bases
+        &self.plain.spec.bases
     }
 
     /// The table with the overlays for these values of its options. An option that is absent has its default.
@@ -151,7 +147,7 @@ impl Table {
                 return Err(refused(message));
             }
         }
-        Ok(self.with(plain, options)?.0)
+        Ok(self.with(plain, options)?.0.into_owned())
     }
 
     /// The names of the forms, including those of all overlays.
@@ -172,34 +168,43 @@ impl Table {
 
     /// Makes the checked table with the overlays for these values of its options. Returns the table with its tree,
     /// which has the place of each key in the text.
-    fn with(&self, plain: &Plain, options: &Options) -> Result<(TargetSpec, Node), Diagnostics> {
-        let chosen = plain.spec.options.iter().map(|(option, row)| {
-            let value = options.get(option).unwrap_or(&row.default);
-            (option.clone(), value.clone())
-        });
-        let chosen: Options = chosen.collect();
+    fn with<'a>(&self, plain: &'a Plain, options: &Options) -> Result<Variant<'a>, Diagnostics> {
         let overlay = |(option, value): (&String, &super::OptionValue)| {
             let path = KeyPath::of(&["overlay", option, &value.to_string()]);
             plain.tree.find(&path)
         };
+        let chosen = chosen(&plain.spec, options);
         let mut overlays = chosen.iter().filter_map(overlay).peekable();
         let (mut spec, merged) = match overlays.peek() {
-            None => (plain.spec.clone(), plain.tree.clone()),
+            None if chosen == plain.spec.chosen => return Ok((Cow::Borrowed(&plain.spec), Cow::Borrowed(&plain.tree))),
+            None => (plain.spec.clone(), Cow::Borrowed(&plain.tree)),
             Some(_) => {
                 let mut merged = plain.parsed.clone();
                 overlays.for_each(|overlay| extends::merge(&mut merged, overlay));
-                let spec = indexed(&mut merged)?;
+                let mut spec = indexed(&mut merged)?;
                 check::check(&spec, &merged)?;
-                (spec, merged)
+                spec.digest = self.digest();
+                spec.bases.clone_from(&plain.spec.bases);
+                // The merged table keeps all overlays, including those that were not applied.
+                spec.overlay.clone_from(&plain.spec.overlay);
+                (spec, Cow::Owned(merged))
             }
         };
-        spec.digest = self.digest;
-        spec.bases.clone_from(&self.bases);
-        // The merged table keeps all overlays, including those that were not applied.
-        spec.overlay.clone_from(&plain.spec.overlay);
         spec.chosen = chosen;
-        Ok((spec, merged))
+        Ok((Cow::Owned(spec), merged))
     }
+}
+
+/// A table for values of its options, with its tree.
+type Variant<'a> = (Cow<'a, TargetSpec>, Cow<'a, Node>);
+
+/// The values of all options, where an option that is absent from `options` has its default.
+fn chosen(spec: &TargetSpec, options: &Options) -> Options {
+    let chosen = spec.options.iter().map(|(option, row)| {
+        let value = options.get(option).unwrap_or(&row.default);
+        (option.clone(), value.clone())
+    });
+    chosen.collect()
 }
 
 /// A table to which no overlay has been applied. It has the options and their defaults.
@@ -208,21 +213,25 @@ struct Plain {
     parsed: Node,
     /// The tree after the table was read from it. It has the place of each key in the text.
     tree: Node,
+    /// The table with the defaults of its options.
     spec: TargetSpec,
 }
 
 /// Parses the text of a table and all tables that it extends, and checks the table without overlays.
-fn plain(text: &Arc<SourceText>, beside: &Beside<'_>) -> Result<(Plain, Vec<Base>), Diagnostics> {
+fn plain(text: &Arc<SourceText>, beside: &Beside<'_>) -> Result<Plain, Diagnostics> {
     let (mut parsed, bases) = extends::tree(text, beside)?;
     let mut tree = parsed.clone();
-    let spec = indexed(&mut tree)?;
+    let mut spec = indexed(&mut tree)?;
     if let Value::Table(entries) = &mut parsed.value {
         entries.retain(|key| key != "overlay");
     }
     // The table is also checked without overlays, since a key that only an overlay has would be missing for the
     // option's other values.
     check::check(&spec, &tree)?;
-    Ok((Plain { parsed, tree, spec }, bases))
+    spec.digest = Sha256::digest(&text.text).into();
+    spec.bases = bases;
+    spec.chosen = chosen(&spec, &Options::new());
+    Ok(Plain { parsed, tree, spec })
 }
 
 /// Reads the table from a tree and makes the index of its rows by term.
