@@ -4,7 +4,7 @@ use crate::built::{Built, Kept, Revision};
 use crate::task::Task;
 use std::sync::{Arc, Mutex};
 
-use strait_execute::{Demand, Plan, Threads, both};
+use strait_execute::{Demand, Plan, Threads, both, each};
 use strait_optimize::Optimised;
 use strait_target::spec::Measured;
 use strait_verify::{VerifyError, VerifyOptions, verify_and_keep};
@@ -63,11 +63,12 @@ pub(crate) fn build_from(task: &Task<'_>, before: Option<&Built>, watch: &dyn Wa
     let revision = before.map(|before| Revision::new(before, &quantized));
     let lowered = quantized.lowered;
     // Nothing of the integer model depends on its nearness to the ideal functions, so both are made at the same time.
-    let near = |(name, measured): (&String, &Measured)| Some((name.clone(), measured.nearness()?));
+    let near = |&(name, measured): &(&String, &Measured)| Some((name.clone(), measured.nearness()?));
+    let measured: Vec<(&String, &Measured)> = lowered.nearness.iter().collect();
     let (nearness, (module, fusion)) = watch.step("fuse", None, |_| {
         both(
             task.threads,
-            || Ok(lowered.nearness.iter().filter_map(near).collect()),
+            || Ok(each(task.threads, &measured, &near).into_iter().flatten().collect()),
             || fused(task, lowered.module),
         )
     })?;
