@@ -9,10 +9,11 @@ use crate::elements::for_integers;
 use crate::error::VerifyError;
 use crate::finding::{Fault, Finding, merge};
 use crate::intervals::{Interval, Intervals, ValueRange};
+use crate::kept::Kept;
 use crate::layers::{Layers, deviation};
 use crate::samples::{self, Ranges};
-use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
+use std::sync::mpsc;
 use strait_core::{Elem, Graph, GraphId, Module, ValueId};
 use strait_execute::{
     ExecuteError, Plan, PlanOptions, Port, Standard, Tensor, TensorView, Threads, Workspace, both, free_aside,
@@ -37,6 +38,8 @@ pub struct ComparisonSpace {
     lowered: Workspace,
     fused: Workspace,
     deployed: Option<Workspace>,
+    /// If there is more than one, both graphs run at the same time.
+    threads: NonZeroUsize,
 }
 
 impl<'a> Comparison<'a> {
@@ -104,16 +107,21 @@ impl<'a> Comparison<'a> {
 
     /// Allocates the memory that one comparison at a time needs.
     pub fn space(&self, threads: &Threads) -> ComparisonSpace {
+        let count = NonZeroUsize::new(threads.count()).unwrap_or(NonZeroUsize::MIN);
+        // A thread that waits for a value must not be one that the lowered graph needs. So the fused graph has threads of its
+        // own, which take turns with those of the lowered graph.
+        let own = Threads::new(count);
         ComparisonSpace {
             lowered: Workspace::new(&self.lowered, threads),
-            fused: Workspace::new(&self.fused, threads),
-            deployed: self.deployed.as_ref().map(|plan| Workspace::new(plan, threads)),
+            fused: Workspace::new(&self.fused, &own),
+            deployed: self.deployed.as_ref().map(|plan| Workspace::new(plan, &own)),
+            threads: count,
         }
     }
 
-    /// Runs both graphs once. After the result of a layer of the fused graph was compared, it is replaced by the result
-    /// of the lowered graph. So every layer runs on operands of the lowered graph. Findings name the inputs of this run
-    /// by `sample`.
+    /// Runs both graphs once, at the same time if there are several threads. After the result of a layer of the fused graph
+    /// was compared, it is replaced by the result of the lowered graph. So every layer runs on operands of the lowered
+    /// graph. Findings name the inputs of this run by `sample`.
     ///
     /// A layer may differ from the lowered graph by what its certificate allows. If every fusion is exact, the outputs
     /// must be equal bit for bit. No integer may lie outside of the bounds that were derived for it.
@@ -128,49 +136,66 @@ impl<'a> Comparison<'a> {
     ) -> Result<Vec<Finding>, VerifyError> {
         let analysis = self.analysis;
         let failed = |graph| move |source| VerifyError::Execute { graph, source };
-        let mut findings = Vec::new();
-        // All values of the lowered graph are in memory when its run ends. Freeing a value as soon as its layer has
-        // been compared would therefore not lower the peak.
-        let mut kept: BTreeMap<ValueId, Tensor> = BTreeMap::new();
-        let mut see = |id: ValueId, tensor: TensorView<'_>| {
-            let (graph, bounds) = (analysis.lowered_graph, &analysis.lowered_bounds);
-            merge(&mut findings, self.escaped(LOWERED, graph, bounds, id, tensor));
-            if self.layers.reads(id) {
-                kept.insert(id, tensor.to_tensor());
+        let ComparisonSpace {
+            lowered,
+            fused,
+            deployed,
+            threads,
+        } = space;
+        // The fused graph runs at the same time as the lowered graph. It waits for each value of the lowered graph that it
+        // needs.
+        let (send, values) = mpsc::channel();
+        let run_lowered = move || {
+            let mut findings = Vec::new();
+            let mut see = |id: ValueId, tensor: TensorView<'_>| {
+                let (graph, bounds) = (analysis.lowered_graph, &analysis.lowered_bounds);
+                merge(&mut findings, self.escaped(LOWERED, graph, bounds, id, tensor));
+                if self.layers.readers(id) > 0 {
+                    // If the run of the fused graph has failed, nobody waits for values.
+                    let _ = send.send((id, tensor.to_tensor()));
+                }
+            };
+            let outputs = self.lowered.run_observed(lowered, inputs, &mut see);
+            Ok::<_, VerifyError>((outputs.map_err(failed(LOWERED))?, findings))
+        };
+        let run_fused = || {
+            let (mut findings, mut escaped) = (Vec::new(), Vec::new());
+            let mut escapes = |id: ValueId, tensor: TensorView<'_>| {
+                let (graph, bounds) = (analysis.fused_graph, &analysis.fused_bounds);
+                merge(&mut escaped, self.escaped(crate::FUSED, graph, bounds, id, tensor));
+            };
+            let mut kept = Kept::new(&self.layers, values);
+            let mut replace = |id: ValueId, found: TensorView<'_>| {
+                escapes(id, found);
+                let counterparts = self.layers.of(id);
+                for lowered in counterparts {
+                    let expected = kept.get(lowered.value).map(Tensor::view);
+                    let fault = expected.and_then(|expected| deviation(expected, found, &lowered.allowed, sample));
+                    let finding = fault.map(|fault| Finding {
+                        value: analysis.name(id),
+                        fault,
+                    });
+                    merge(&mut findings, finding);
+                }
+                let first = kept.get(counterparts.first()?.value)?;
+                let other = (first.view().bytes() != found.bytes()).then(|| first.clone());
+                counterparts.iter().for_each(|lowered| kept.release(lowered.value));
+                other
+            };
+            let outputs = self.fused.run_replacing(fused, inputs, &mut replace);
+            let outputs = outputs.map_err(failed(crate::FUSED))?;
+            if let (Some(plan), Some(space)) = (&self.deployed, deployed) {
+                plan.run_observed(space, inputs, &mut escapes)
+                    .map_err(failed(crate::FUSED))?;
             }
+            Ok((outputs, findings, escaped))
         };
-        let expected = self.lowered.run_observed(&mut space.lowered, inputs, &mut see);
-        let expected = expected.map_err(failed(LOWERED))?;
-        let mut escaped = Vec::new();
-        let mut escapes = |id: ValueId, tensor: TensorView<'_>| {
-            let (graph, bounds) = (analysis.fused_graph, &analysis.fused_bounds);
-            merge(&mut escaped, self.escaped(crate::FUSED, graph, bounds, id, tensor));
-        };
-        let mut replace = |id: ValueId, found: TensorView<'_>| {
-            escapes(id, found);
-            let counterparts = self.layers.of(id);
-            for lowered in counterparts {
-                let expected = kept.get(&lowered.value).map(Tensor::view);
-                let fault = expected.and_then(|expected| deviation(expected, found, &lowered.allowed, sample));
-                let finding = fault.map(|fault| Finding {
-                    value: analysis.name(id),
-                    fault,
-                });
-                merge(&mut findings, finding);
-            }
-            let first = kept.get(&counterparts.first()?.value)?;
-            (first.view().bytes() != found.bytes()).then(|| first.clone())
-        };
-        let found = self.fused.run_replacing(&mut space.fused, inputs, &mut replace);
-        let found = found.map_err(failed(crate::FUSED))?;
+        let ((expected, mut findings), (found, of_layers, escaped)) = both(*threads, run_lowered, run_fused)?;
+        merge(&mut findings, of_layers);
         // A finding about a layer is more specific than one about the outputs, so outputs are compared only if no layer
         // differs.
         if analysis.is_exact() && findings.is_empty() {
             findings.extend(self.outputs(&expected, &found, sample));
-        }
-        if let (Some(plan), Some(space)) = (&self.deployed, &mut space.deployed) {
-            plan.run_observed(space, inputs, &mut escapes)
-                .map_err(failed(crate::FUSED))?;
         }
         merge(&mut findings, escaped);
         Ok(findings)

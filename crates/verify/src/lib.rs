@@ -36,6 +36,7 @@ mod finding;
 mod functions;
 mod grounds;
 mod intervals;
+mod kept;
 mod layers;
 mod random;
 mod samples;

@@ -7,11 +7,11 @@ use crate::support;
 
 use strait_core::CertificateRecord;
 use strait_core::Module;
-use strait_execute::{LoopsFor, Standard, StepError, Threads};
+use strait_execute::{LoopsFor, Standard, StepError};
 use strait_kernels::integer::Loops;
 use strait_requantize::Requantization;
 use strait_verify::{Fault, Finding, VerifyOptions, VerifyReport, verify_module};
-use support::{grounded, parse, record, scaled, shifted};
+use support::{grounded, on_threads, parse, record, scaled, shifted};
 
 /// Two layers, one after the other. The second layer rounds halves up after fusion, and to even before fusion.
 const TEXT: &str = "
@@ -54,12 +54,14 @@ impl LoopsFor for Instead {
 }
 
 fn verify(module: &Module, loops: &dyn LoopsFor) -> VerifyReport {
-    let threads = Threads::one();
-    let options = VerifyOptions {
-        loops,
-        ..VerifyOptions::new(&threads)
-    };
-    verify_module(module, &grounded(module, &records()), &options).unwrap()
+    let records = grounded(module, &records());
+    on_threads(|threads| {
+        let options = VerifyOptions {
+            loops,
+            ..VerifyOptions::new(threads)
+        };
+        verify_module(module, &records, &options).unwrap()
+    })
 }
 
 #[test]

@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+use std::num::NonZeroUsize;
+
 use strait_core::CertificateRecord;
 use strait_core::Module;
 use strait_execute::Threads;
@@ -15,8 +17,16 @@ pub(crate) fn parse(text: &str) -> Module {
 }
 
 pub(crate) fn verify(module: &Module, records: &[CertificateRecord]) -> VerifyReport {
-    let threads = Threads::one();
-    verify_module(module, &grounded(module, records), &VerifyOptions::new(&threads)).unwrap()
+    let records = grounded(module, records);
+    on_threads(|threads| verify_module(module, &records, &VerifyOptions::new(threads)).unwrap())
+}
+
+/// Verifies on one thread, where the graphs run one after the other, and on two, where they run at the same time. Both must
+/// find the same.
+pub(crate) fn on_threads(verify: impl Fn(&Threads) -> VerifyReport) -> VerifyReport {
+    let [one, two] = [1, 2].map(|count| verify(&Threads::new(NonZeroUsize::new(count).unwrap())));
+    assert_eq!(one, two);
+    one
 }
 
 /// The records with the digests of what they were derived from. Records that already have a digest keep it.
