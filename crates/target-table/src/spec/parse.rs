@@ -24,6 +24,8 @@ pub struct Table {
     code: [Vec<Diagnostic>; 2],
     /// The table without overlays, from which [`Table::spec`] makes the table for values of its options.
     plain: Arc<Plain>,
+    /// The table with the overlays for the defaults of its options; `None` if there is no such overlay.
+    defaults: Option<Arc<TargetSpec>>,
 }
 
 /// Tables are equal if they have the same texts, from which everything else follows.
@@ -80,6 +82,7 @@ impl Table {
             forms: BTreeSet::new(),
             code: [Vec::new(), Vec::new()],
             plain: Arc::new(plain),
+            defaults: None,
             text,
         };
         let plain = Arc::clone(&table.plain);
@@ -93,9 +96,12 @@ impl Table {
             findings.dedup();
             findings
         });
-        for (spec, _) in variants {
+        for (spec, _) in &variants {
             table.forms.extend(spec.form.keys().cloned());
             table.id.clone_from(&spec.id);
+        }
+        if let Some((Cow::Owned(defaults), _)) = variants.into_iter().next() {
+            table.defaults = Some(Arc::new(defaults));
         }
         Ok(table)
     }
@@ -147,7 +153,10 @@ impl Table {
                 return Err(refused(message));
             }
         }
-        Ok(self.with(plain, options)?.0.into_owned())
+        match &self.defaults {
+            Some(defaults) if chosen(&plain.spec, options) == defaults.chosen => Ok(TargetSpec::clone(defaults)),
+            _ => Ok(self.with(plain, options)?.0.into_owned()),
+        }
     }
 
     /// The names of the forms, including those of all overlays.
@@ -242,11 +251,14 @@ fn indexed(tree: &mut Node) -> Result<TargetSpec, Diagnostics> {
     Ok(spec)
 }
 
-/// For each of the overlays, the value of an option with which the overlay applies.
+/// For each of the overlays that do not apply by default, the value of an option with which it applies.
 pub(super) fn overlays(spec: &TargetSpec) -> Vec<Options> {
     let of = |(option, values): (&String, &BTreeMap<String, PartialTable>)| {
         let row = spec.options.get(option);
-        let with = |value: &String| Some(Options::from([(option.clone(), row?.value_of(value))]));
+        let with = |value: &String| {
+            let (row, value) = (row?, row?.value_of(value));
+            (value != row.default).then(|| Options::from([(option.clone(), value)]))
+        };
         values.keys().filter_map(with).collect::<Vec<_>>()
     };
     spec.overlay.iter().flat_map(of).collect()
