@@ -123,7 +123,9 @@ impl I32s for __m256i {
     unsafe fn products(self, factors: Self) -> [Self; 2] {
         // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
-            let (odd, odd_factors) = (_mm256_srli_epi64::<32>(self), _mm256_srli_epi64::<32>(factors));
+            // If odd lanes were shifted, the compiler would see shifts of signed 64-bit numbers, which AVX2 does not have, and
+            // multiply three times for each product.
+            let [odd, odd_factors] = [self, factors].map(|x| _mm256_shuffle_epi32::<0b11_11_01_01>(x));
             [_mm256_mul_epi32(self, factors), _mm256_mul_epi32(odd, odd_factors)]
         }
     }
