@@ -270,8 +270,14 @@ fn bytes(count: usize) -> Vec<u8> {
     (0..count).map(|i| (i * 37 + i / 251) as u8).collect()
 }
 
+/// Weights that are distributed as those of networks are: small ones are more frequent than large ones.
 fn signed(count: usize) -> Vec<i8> {
-    bytes(count).into_iter().map(u8::cast_signed).collect()
+    let mut state = 1_u32;
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 24) as i32 - 128
+    };
+    (0..count).map(|_| ((next() + next() + next()) / 3) as i8).collect()
 }
 
 fn floats(count: usize) -> Vec<f32> {

@@ -31,6 +31,7 @@ pub(crate) use {
     affine::affine_sums,
     i32s::silu,
     permuted::{permuted, permuted_sums, shuffled},
+    prefetch::in_order,
 };
 
 /// An instruction set that a [`Job`] is compiled for.
@@ -382,9 +383,8 @@ mod x86 {
         }
     }
 
-    /// Sixteen accumulators for AVX2. Each accumulator is kept as two neighbouring i32, which are added at the end.
-    /// AVX2 has no exact product of bytes (`vpmaddubsw` saturates), so bytes are widened to i16, and `vpmaddwd` adds
-    /// the products of two neighbours.
+    /// Sixteen accumulators for AVX2, each as two neighbouring i32, which are added at the end. Bytes are widened to i16, and
+    /// `vpmaddwd` adds the products of two neighbours.
     #[derive(Clone, Copy)]
     pub(crate) struct Pairs([__m256i; 4]);
 

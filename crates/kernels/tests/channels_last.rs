@@ -67,6 +67,81 @@ fn shapes() -> Vec<Conv> {
     shapes
 }
 
+/// Two neighbouring weights in a column of a group, for groups whose products with 255 are at the border of 16 bits, for groups of
+/// which two together are there, for groups that are beyond the border, and for those of which two are.
+const BORDERS: [&[[i8; 2]]; 4] = [
+    &[[127, 1], [-128, 0], [64, 64], [-64, -64], [-128, 127], [1, 127]],
+    &[[64, 0], [32, 32], [-64, 0], [-1, -63], [64, -64], [0, 0]],
+    &[[127, 2], [-128, -1], [65, 64], [-64, -65], [0, 0], [2, 127]],
+    &[[65, 0], [-65, 0], [64, 0], [-64, 0], [33, 32], [-1, -64]],
+];
+
+#[test]
+fn products_at_the_border_of_16_bits_are_exact() {
+    let mut numbers = Numbers::new(13);
+    // Channels, outputs, positions, and how often each kind of group occurs.
+    for (i, (channels, outputs, width, kinds)) in [
+        (512, 24, 19, [3, 12, 1, 1]),
+        (512, 17, 9, [1, 12, 0, 0]),
+        (258, 8, 8, [0, 1, 0, 0]),
+        (512, 40, 1, [1, 6, 6, 1]),
+        (64, 9, 23, [1, 1, 1, 1]),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let element = [IntType::U8, IntType::I8][i % 2];
+        let c = case(channels, [1, width], outputs, 1, Window::new([1, 1]));
+        let positions = c.input.batch * width;
+        let kinds: Vec<_> = (BORDERS.iter().zip(kinds))
+            .flat_map(|(kind, times)| vec![*kind; times])
+            .collect();
+        let mut weights = vec![0_i8; outputs * channels];
+        for group in 0..channels.div_ceil(4) {
+            let kind = kinds[numbers.between(0, kinds.len() as i32 - 1) as usize];
+            for row in weights.chunks_exact_mut(channels) {
+                let two = |numbers: &mut Numbers| kind[numbers.between(0, kind.len() as i32 - 1) as usize];
+                let four = [two(&mut numbers), two(&mut numbers)];
+                row[4 * group..]
+                    .iter_mut()
+                    .zip(four.as_flattened())
+                    .for_each(|(to, &w)| *to = w);
+            }
+        }
+        let packed = ChannelsLast::new(c, element, 0, Weights::I8(&weights), Bias::I32(None))
+            .unwrap()
+            .unwrap();
+        let stride = packed.stride();
+        let (low, high) = (element.min() as u8, element.max() as u8);
+        let mut input = numbers.bytes(positions * stride);
+        for (position, codes) in input.chunks_exact_mut(stride).enumerate() {
+            match position % 4 {
+                0 => codes.fill(high),
+                1 => codes.fill(low),
+                2 => codes
+                    .iter_mut()
+                    .for_each(|code| *code = if *code < 128 { low } else { high }),
+                _ => {}
+            }
+        }
+        let mut wanted = Vec::new();
+        for codes in input.chunks_exact(stride) {
+            for row in weights.chunks_exact(channels) {
+                let products = row.iter().zip(codes).map(|(&w, &x)| i64::from(w) * code(element, x));
+                wanted.push(i32::try_from(products.sum::<i64>()).unwrap());
+            }
+        }
+        for isa in Isa::available() {
+            let mut found = vec![0; 4 * wanted.len()];
+            accumulators()
+                .conv_last(&Context::with_isa(isa), &packed, c.input.batch, &input, &mut found)
+                .unwrap();
+            let found: Vec<i32> = found.as_chunks().0.iter().map(|&sum| i32::from_ne_bytes(sum)).collect();
+            assert_eq!(found, wanted, "{isa:?} {c:?}");
+        }
+    }
+}
+
 #[test]
 fn convolution_is_exact_for_every_form() {
     let mut numbers = Numbers::new(11);

@@ -180,6 +180,22 @@ pub(crate) fn signed(bytes: &[u8]) -> &[i8] {
     unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) }
 }
 
+/// Copies bytes. Each of the copies is XORed with `flip`.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(crate) fn flipped(bytes: &[u8], flip: u8, to: &mut [u8]) {
+    // Loops of a fixed length become vector instructions.
+    let ((sixteens, bytes), (to_sixteens, to)) = (bytes.as_chunks::<16>(), to.as_chunks_mut::<16>());
+    for (to, sixteen) in to_sixteens.iter_mut().zip(sixteens) {
+        *to = sixteen.map(|byte| byte ^ flip);
+    }
+    let ((fours, bytes), (to_fours, to)) = (bytes.as_chunks::<4>(), to.as_chunks_mut::<4>());
+    for (to, four) in to_fours.iter_mut().zip(fours) {
+        *to = four.map(|byte| byte ^ flip);
+    }
+    to.iter_mut().zip(bytes).for_each(|(to, &byte)| *to = byte ^ flip);
+}
+
 /// Widens bytes, of which each XOR `flip` is an element. The elements are signed if `SIGNED` is true.
 #[inline(always)]
 pub(crate) fn to_words<const SIGNED: bool>(bytes: &[u8], flip: u8, to: &mut [i16]) {

@@ -1,7 +1,7 @@
 //! Measures the limit of integer products: what a thread reaches if it only multiplies and adds.
 
 #[cfg(target_arch = "x86_64")]
-use super::widened;
+use super::by_bytes::{Factors, Groups, ROWS};
 use crate::context::Context;
 use crate::isa::Isa;
 use crate::simd::{Dots, Job, Simd};
@@ -36,35 +36,32 @@ impl Job for Limit {
     fn run<S: Simd>(self) -> (usize, Duration) {
         match S::ISA {
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx2 => widened::<S>(),
+            Isa::Avx2 => together(),
             Isa::Avx512 => tile::<S, 8, 3>(),
             _ => tile::<S, 2, 1>(),
         }
     }
 }
 
-/// The same as [`tile`], for products whose operands are widened.
+/// The same as [`tile`], for weights with which all products can be added in 16 bits, two groups at a time.
 #[cfg(target_arch = "x86_64")]
-#[inline(always)]
-fn widened<S: Simd>() -> (usize, Duration) {
-    let (panel, rows) = black_box(([[1_u8; 64]; FOURS], [[[1_i16; 4]; FOURS]; widened::ROWS]));
-    let starts = [0; widened::ROWS];
-    let mut sums = [[0; 8]; widened::ROWS];
+fn together() -> (usize, Duration) {
+    let groups = Groups::new([[1; 64]; FOURS].iter(), FOURS);
+    let rows = black_box([[[1_u8; 4]; FOURS]; ROWS]);
+    let mut sums = [[0; 8]; ROWS];
     let start = Instant::now();
     for _ in 0..REPEAT {
-        let factors = widened::Factors {
+        let factors = Factors {
             rows: rows.as_ptr().cast(),
             pitch: 4 * FOURS,
-            panel: panel.as_ptr().cast(),
-            depth: FOURS,
+            half: groups.half(0),
             starts: &[0; 8],
         };
-        // SAFETY: this code is compiled for `S`, and it only runs on machines that have `S`, which is AVX2. The rows and the
-        // panel have as many groups as `depth`.
-        unsafe { factors.multiply::<S, widened::Bytes<false>>(widened::ROWS, &starts, (sums.as_flattened_mut(), 8)) };
+        // SAFETY: this only runs on machines that have AVX2. The rows have all groups.
+        unsafe { factors.multiply(&[0; ROWS], sums.as_flattened_mut(), 8) };
         black_box(&mut sums);
     }
-    (REPEAT * FOURS * 4 * widened::ROWS * 8, start.elapsed())
+    (REPEAT * FOURS * 4 * ROWS * 8, start.elapsed())
 }
 
 #[inline(always)]

@@ -52,6 +52,8 @@ mod affine_sum;
     allow(dead_code, reason = "only x86-64 has vectors so far")
 )]
 pub(crate) mod batch;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod by_bytes;
 pub(crate) mod bytes;
 pub(crate) mod channels_last;
 mod conv;

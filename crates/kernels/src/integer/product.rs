@@ -267,14 +267,14 @@ impl Strip<'_> {
                 rows: words[..height * pitch].as_ptr().wrapping_add(fours.start * group),
                 pitch,
                 panel: panel.as_ptr().wrapping_add(column % COLUMNS * 4),
-                depth: fours.len(),
-                starts: &column_starts[column..],
+                step: 4 * COLUMNS,
+                starts: Some(&column_starts[column..]),
             };
             // SAFETY: this code is compiled for `S`, and it only runs on machines that have `S`. The rows have `pitch` words
             // each, and the panel has a group for each of `fours`.
             unsafe {
                 let to = &mut sums.0.as_flattened_mut()[column..];
-                factors.multiply::<S, P::Vectors>(height, row_starts, (to, STRIP));
+                factors.multiply::<S, P::Vectors>(0..fours.len(), height, row_starts, (to, STRIP));
             }
         }
     }

@@ -12,7 +12,7 @@
     reason = "an iterator over an array of registers would move them to memory"
 )]
 
-use crate::simd::{Job, Simd, prefetch};
+use crate::simd::{Job, Simd, in_order, prefetch};
 use std::{arch::x86_64::*, marker::PhantomData};
 
 /// The largest number of rows of a tile.
@@ -130,23 +130,24 @@ pub(crate) struct Factors<'a> {
     pub(crate) rows: *const i16,
     /// Number of elements from one row to the next.
     pub(crate) pitch: usize,
-    /// The first byte of the columns in the panel. Groups along K are 64 bytes apart.
+    /// The first byte of the columns in the panel, in the first group that is multiplied.
     pub(crate) panel: *const u8,
-    /// Number of groups along K.
-    pub(crate) depth: usize,
-    /// The numbers that the sums of the columns start from.
-    pub(crate) starts: &'a [i32],
+    /// Number of bytes from one group of the panel to the next.
+    pub(crate) step: usize,
+    /// The numbers that the sums of the columns start from. `None` if sums are added to those that are already stored.
+    pub(crate) starts: Option<&'a [i32]>,
 }
 
 impl Factors<'_> {
-    /// Computes the sums of `count` rows, and stores them. A sum starts from the number of its column plus that of its row. The
-    /// sums of a row are stored `stride` numbers behind those of the row before.
+    /// Computes the sums of some groups along K for `count` rows, and stores them. A sum starts from the number of its column
+    /// plus that of its row. The sums of a row are stored `stride` numbers behind those of the row before.
     ///
     /// # Safety
-    /// The code must be compiled for `S`, which must be AVX2. The rows and the columns must be readable.
+    /// The code must be compiled for `S`, which must be AVX2. The rows and the columns must have the groups.
     #[inline(always)]
     pub(crate) unsafe fn multiply<S: Simd, V: Vectors>(
         self,
+        groups: impl ExactSizeIterator<Item = usize> + Clone,
         count: usize,
         row_starts: &[i32],
         (to, stride): (&mut [i32], usize),
@@ -154,8 +155,9 @@ impl Factors<'_> {
         let Some(last) = count.checked_sub(1) else {
             return;
         };
-        let job = Tiles::<V> {
+        let job = Tiles::<V, _> {
             factors: self,
+            groups,
             row_starts: &row_starts[..count],
             to: &mut to[..last * stride + V::WIDTH],
             stride,
@@ -167,15 +169,16 @@ impl Factors<'_> {
 }
 
 /// A job that computes all rows. Only [`Factors::multiply`] makes such jobs.
-struct Tiles<'a, V> {
+struct Tiles<'a, V, G> {
     factors: Factors<'a>,
+    groups: G,
     row_starts: &'a [i32],
     to: &'a mut [i32],
     stride: usize,
     vectors: PhantomData<V>,
 }
 
-impl<V: Vectors> Job for Tiles<'_, V> {
+impl<V: Vectors, G: ExactSizeIterator<Item = usize> + Clone> Job for Tiles<'_, V, G> {
     type Output = ();
 
     #[inline(always)]
@@ -202,7 +205,7 @@ impl<V: Vectors> Job for Tiles<'_, V> {
     }
 }
 
-impl<V: Vectors> Tiles<'_, V> {
+impl<V: Vectors, G: ExactSizeIterator<Item = usize> + Clone> Tiles<'_, V, G> {
     /// Computes `HEIGHT` rows from `first` on.
     ///
     /// # Safety
@@ -213,11 +216,13 @@ impl<V: Vectors> Tiles<'_, V> {
             rows: all,
             pitch,
             panel,
-            depth,
+            step,
             starts,
         } = self.factors;
-        let starts = starts[..V::WIDTH].as_ptr();
-        // SAFETY: the caller guarantees the instruction set, and that the rows and the columns have `depth` groups. The job has a
+        let starts = starts.map(|starts| starts[..V::WIDTH].as_ptr());
+        // The next panel may still be far away in memory. The first tile brings it nearer.
+        let ahead = panel.wrapping_add(if first == 0 { step * self.groups.len() } else { 0 });
+        // SAFETY: the caller guarantees the instruction set, and that the rows and the columns have the groups. The job has a
         // number for each row, and room for the sums of each row.
         unsafe {
             let mut sums = [[_mm256_setzero_si256(); 2]; HEIGHT];
@@ -225,25 +230,23 @@ impl<V: Vectors> Tiles<'_, V> {
             for r in 0..HEIGHT {
                 rows[r] = all.wrapping_add((first + r) * pitch);
             }
-            for k in 0..depth {
-                // The next panel may still be far away in memory.
-                prefetch(panel.wrapping_add(64 * (depth + k)));
-                let columns = V::columns(panel.wrapping_add(64 * k));
+            for (i, k) in self.groups.clone().enumerate() {
+                prefetch(ahead.wrapping_add(step * i));
+                let columns = V::columns(panel.wrapping_add(step * i));
                 for r in 0..HEIGHT {
                     let group = V::row(rows[r].wrapping_add(V::GROUP * k));
                     for c in 0..2 {
                         sums[r][c] = _mm256_add_epi32(sums[r][c], _mm256_madd_epi16(columns[c], group));
                     }
+                    in_order();
                 }
             }
             for r in 0..HEIGHT {
-                let row_start = *self.row_starts.get_unchecked(first + r);
-                V::store(
-                    sums[r],
-                    starts,
-                    row_start,
-                    self.to.as_mut_ptr().add((first + r) * self.stride),
-                );
+                let to = self.to.as_mut_ptr().add((first + r) * self.stride);
+                match starts {
+                    Some(starts) => V::store(sums[r], starts, *self.row_starts.get_unchecked(first + r), to),
+                    None => V::store(sums[r], to, 0, to),
+                }
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Brings memory nearer before it is read.
+//! Brings memory nearer before it is read, and keeps reads in their order.
 
 /// Brings the cache line at an address into the second-level cache. It does not matter whether the address is readable.
 #[inline(always)]
@@ -11,4 +11,12 @@ pub(crate) fn prefetch<T>(at: *const T) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = at;
+}
+
+/// Keeps the compiler from moving reads across this place. Else it reads the elements of all rows of a tile at first, and has to
+/// move sums to memory to have registers for them.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(crate) fn in_order() {
+    std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
 }

@@ -135,7 +135,9 @@ impl ChannelsLast {
         } else {
             0
         };
-        let dense = (out_channels.div_ceil(PANEL) * channels.div_ceil(4) + again) * taps * line;
+        let panels = out_channels.div_ceil(PANEL);
+        let lines = panels * channels.div_ceil(4) * taps;
+        let dense = lines * line + again * taps * line + dense::ordered_bytes(lines, panels);
         // The rows of a depthwise kernel are padded to groups of four. Words take twice as much as bytes.
         let depthwise = (out_channels.div_ceil(piece::CHANNELS) * 12 * piece::ROWS * line + out_channels) * taps;
         let (packed, pad) = match channels {

@@ -1,5 +1,7 @@
 //! Dense convolutions as matrix products: a row is an output position, and a panel has sixteen output channels.
 
+#[cfg(target_arch = "x86_64")]
+mod halves;
 mod tables;
 mod tile;
 
@@ -8,7 +10,6 @@ use crate::context::Context;
 use crate::error::KernelError;
 use crate::integer::{
     batch::Codes,
-    bytes::to_words,
     loops::Loops,
     output_tile::{Axis, OutputTile},
 };
@@ -20,6 +21,8 @@ use std::cell::Cell;
 use std::ops::Range;
 use tables::Padded;
 pub(crate) use tile::Tile;
+#[cfg(target_arch = "x86_64")]
+use {crate::integer::by_bytes::Groups, std::sync::OnceLock};
 
 /// The largest number of output positions of a block. Its sums stay in the first-level cache.
 const BLOCK: usize = 56;
@@ -28,10 +31,6 @@ const BLOCKS: usize = 16;
 /// The largest number of rows and of panels of a register tile.
 const ROWS: usize = 8;
 const PANELS: usize = 3;
-/// The largest number of rows of a register tile on AVX2.
-const LOW: usize = 6;
-/// The largest number of words of a block on AVX2, unless a single tile has more. They stay in the second-level cache.
-const MOST_WORDS: usize = 1 << 18;
 /// The smallest number of rows of a register tile whose sums are requantized in registers.
 const FEWEST: usize = 4;
 /// Up to this many channels, a whole row of the kernel is read at once.
@@ -54,6 +53,9 @@ pub(super) struct Packed {
     /// ends with half a group, its last lines have the weights of each channel in the channel's own lane, or zeros in the place
     /// of the other half.
     octets: Vec<Line>,
+    /// How AVX2 multiplies the groups. They are ordered when they are needed for the first time.
+    #[cfg(target_arch = "x86_64")]
+    groups: OnceLock<Groups>,
 }
 
 impl Packed {
@@ -95,7 +97,12 @@ impl Packed {
                 octets.extend(&both[..outputs.div_ceil(HALF)]);
             }
         }
-        Packed { lines, octets }
+        Packed {
+            lines,
+            octets,
+            #[cfg(target_arch = "x86_64")]
+            groups: OnceLock::new(),
+        }
     }
 }
 
@@ -109,6 +116,18 @@ pub(super) fn stride(conv: &Conv) -> usize {
     let channels = conv.input.channels;
     let rows = by_row(conv, channels) && (conv.window.kernel[1] * channels).is_multiple_of(4);
     if rows { channels } else { channels.next_multiple_of(4) }
+}
+
+/// An upper bound for the bytes that lines take once more on AVX2, which multiplies groups in an order of its own.
+#[cfg(target_arch = "x86_64")]
+pub(super) const fn ordered_bytes(lines: usize, panels: usize) -> usize {
+    Groups::size(lines, panels)
+}
+
+/// Other processors do not need lines once more.
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) const fn ordered_bytes(_: usize, _: usize) -> usize {
+    0
 }
 
 /// The sums of a block. They are aligned so that each vector lies in one cache line.
@@ -127,7 +146,12 @@ pub(super) fn run(
     let positions = weights.positions();
     let image = input.len() / batch;
     let panels = weights.conv.out_channels.div_ceil(PANEL);
-    let (tall, most) = tiles_of_block(cx, weights);
+    // The number of rows of a register tile, and the largest number of tiles of a block.
+    let (tall, most) = match cx.isa() {
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => halves::tiles_of_block(weights),
+        _ => (ROWS, BLOCK / ROWS),
+    };
     let tiles = positions.div_ceil(tall);
     let blocks = tiles.div_ceil(most);
     // If there are too few blocks for the threads, the panels are divided, too.
@@ -155,16 +179,6 @@ pub(super) fn run(
     })
 }
 
-/// The number of rows of a register tile, and the largest number of tiles of a block.
-fn tiles_of_block(cx: &Context, weights: &ChannelsLast) -> (usize, usize) {
-    if cx.isa() != Isa::Avx2 {
-        return (ROWS, BLOCK / ROWS);
-    }
-    let [height, width] = weights.conv.window.kernel;
-    let words = (height * width).saturating_mul(weights.stride).saturating_mul(LOW);
-    (LOW, (MOST_WORDS / words.max(1)).clamp(1, BLOCK / LOW))
-}
-
 /// A job that computes some panels of the outputs of some blocks. `starts` returns the first position of a block.
 struct Blocks<'a, 'b, F> {
     loops: &'a dyn Loops,
@@ -188,7 +202,8 @@ impl<F: Fn(usize) -> usize> Job for Blocks<'_, '_, F> {
         let Room {
             table,
             copies,
-            words,
+            #[cfg(target_arch = "x86_64")]
+            rows,
             sums,
         } = &mut *room;
         let positions = (self.starts)(self.blocks.start)..(self.starts)(self.blocks.end);
@@ -209,7 +224,13 @@ impl<F: Fn(usize) -> usize> Job for Blocks<'_, '_, F> {
                 out: self.out,
                 base: self.base,
             };
-            block.compute::<S>(table, words, sums)?;
+            #[cfg(target_arch = "x86_64")]
+            if S::ISA == Isa::Avx2 {
+                // SAFETY: this code is compiled for `S`, and it only runs on machines that have `S`.
+                unsafe { block.by_halves::<S>(table, rows, sums)? };
+                continue;
+            }
+            block.compute::<S>(table, sums)?;
         }
         ROOM.set(Some(room));
         Ok(())
@@ -227,8 +248,9 @@ struct Room {
     table: Vec<*const u8>,
     /// Rows of the padded image.
     copies: Vec<u8>,
-    /// The elements that a block reads, widened to words, on instruction sets whose products need it.
-    words: Vec<i16>,
+    /// The elements that a block reads, on AVX2.
+    #[cfg(target_arch = "x86_64")]
+    rows: halves::Rows,
     /// The sums of a block. There are none as long as sums are requantized in registers.
     sums: Option<Box<Sums>>,
 }
@@ -253,36 +275,49 @@ struct Block<'a, 'b> {
 }
 
 impl Block<'_, '_> {
-    /// Computes the block.
+    /// Writes the table of what each tap reads. Returns the number of groups of four bytes that a tap has, and the mask that makes
+    /// its elements unsigned bytes. With few channels, a tap is a whole row of the kernel; the packed lines are the same.
     #[inline(always)]
-    fn compute<S: Simd>(
-        &self,
-        table: &mut Vec<*const u8>,
-        words: &mut Vec<i16>,
-        sums: &mut Option<Box<Sums>>,
-    ) -> Result<(), KernelError> {
-        let ChannelsLast {
-            conv,
-            stride,
-            carrier,
-            ref starts,
-            ..
-        } = *self.weights;
+    fn table(&self, table: &mut Vec<*const u8>) -> (usize, u8) {
         match &self.padded {
             Some(padded) => padded.table(self, table),
             None => self.taps(table),
         }
-        // With few channels, a whole row of the kernel is read at once. The packed lines are the same.
+        let ChannelsLast { conv, stride, .. } = *self.weights;
         let groups = match by_row(&conv, stride) {
             true => conv.window.kernel[1] * stride / 4,
             false => stride / 4,
         };
+        (groups, self.padded.map_or(self.weights.flip(), |padded| padded.flip))
+    }
+
+    /// The panels of a part of `count`, and where their outputs are written. Parts are as even as possible.
+    #[inline(always)]
+    fn part(&self, part: usize, count: usize) -> (Range<usize>, OutputTile<'_>) {
+        let outputs = self.weights.conv.out_channels;
+        let at = |part: usize| self.panels.start + self.panels.len() * part / count;
+        let panels = at(part)..at(part + 1);
+        let column = panels.start * PANEL;
+        let place = OutputTile {
+            out: self.out,
+            at: self.base + self.first * outputs + column,
+            row_stride: outputs,
+            rows: self.rows,
+            columns: (panels.len() * PANEL).min(outputs - column),
+            axis: Axis::Columns,
+            first_channel: column,
+        };
+        (panels, place)
+    }
+
+    /// Computes the block.
+    #[inline(always)]
+    fn compute<S: Simd>(&self, table: &mut Vec<*const u8>, sums: &mut Option<Box<Sums>>) -> Result<(), KernelError> {
+        let ChannelsLast {
+            carrier, ref starts, ..
+        } = *self.weights;
+        let (groups, flip) = self.table(table);
         let taps = table.len() / BLOCK;
-        let flip = self.padded.map_or(self.weights.flip(), |padded| padded.flip);
-        if S::ISA == Isa::Avx2 {
-            // SAFETY: each address in the table is that of as many bytes as are read at once.
-            unsafe { self.widen(table, 4 * groups, flip, words) };
-        }
         // SAFETY: this code is compiled for `S`, and it only runs on machines that have `S`.
         let cx = unsafe { Context::of::<S>() };
         let wide = if S::Dots::WIDE { PANELS } else { 1 };
@@ -293,19 +328,8 @@ impl Block<'_, '_> {
         let (least, larger) = (self.rows / tiles, self.rows % tiles);
         let codes = self.codes.filter(|_| least >= FEWEST);
         for group in 0..count {
-            // Groups of panels are as even as possible, too.
-            let panel = self.panels.start + self.panels.len() * group / count;
-            let panels = self.panels.start + self.panels.len() * (group + 1) / count - panel;
-            let column = panel * PANEL;
-            let place = OutputTile {
-                out: self.out,
-                at: self.base + self.first * conv.out_channels + column,
-                row_stride: conv.out_channels,
-                rows: self.rows,
-                columns: (panels * PANEL).min(conv.out_channels - column),
-                axis: Axis::Columns,
-                first_channel: column,
-            };
+            let (Range { start: panel, end }, place) = self.part(group, count);
+            let panels = end - panel;
             // The lines of the next panels may still be far away in memory. Each of the first tiles brings as many of them
             // nearer as a panel has.
             let next = if group + 1 < count {
@@ -321,19 +345,9 @@ impl Block<'_, '_> {
                 flip,
                 row: 0,
                 octets: &self.packed.octets,
-                words,
                 outputs: place.columns,
                 ahead: self.packed.lines.as_ptr(),
             };
-            #[cfg(target_arch = "x86_64")]
-            if S::ISA == Isa::Avx2 {
-                let sums = sums.get_or_insert_with(|| Box::new(Sums([0; BLOCK * COLUMNS])));
-                // SAFETY: this code is compiled for `S`, and it only runs on machines that have `S`. All rows were widened, and
-                // the lines are those of `panels` panels.
-                unsafe { tile.by_halves::<S>(self.rows, panels, sums) };
-                self.loops.finish_narrow(cx, carrier, &sums.0, COLUMNS, &place)?;
-                continue;
-            }
             for index in 0..tiles {
                 let near = if index < wide { next + index } else { panel };
                 tile.ahead = self.packed.lines.as_ptr().wrapping_add(near * taps * groups);
@@ -360,25 +374,5 @@ impl Block<'_, '_> {
             }
         }
         Ok(())
-    }
-
-    /// Widens the elements of all rows to words. A row has the elements of all its taps, which are `bytes` neighbours each.
-    ///
-    /// # Safety
-    /// Each address in the table must be that of `bytes` bytes that can be read.
-    #[inline(always)]
-    unsafe fn widen(&self, table: &[*const u8], bytes: usize, flip: u8, words: &mut Vec<i16>) {
-        let taps = table.len() / BLOCK;
-        let size = self.rows * taps * bytes;
-        if words.len() < size {
-            words.resize(size, 0);
-        }
-        for (row, to) in words[..size].chunks_exact_mut((taps * bytes).max(1)).enumerate() {
-            for (tap, to) in to.chunks_exact_mut(bytes.max(1)).enumerate() {
-                // SAFETY: the caller guarantees that these bytes are readable.
-                let elements = unsafe { std::slice::from_raw_parts(table[tap * BLOCK + row], bytes) };
-                to_words::<false>(elements, flip, to);
-            }
-        }
     }
 }

@@ -8,11 +8,7 @@
 use super::{BLOCK, COLUMNS, Line, PANEL, PANELS, Sums};
 use crate::simd::{Dots, Job, Simd, prefetch};
 #[cfg(target_arch = "x86_64")]
-use {
-    super::HALF,
-    crate::{integer::widened, simd::Avx512},
-    std::arch::x86_64::*,
-};
+use {super::HALF, crate::simd::Avx512, std::arch::x86_64::*};
 
 /// A register tile: some rows of a block, times some panels.
 #[derive(Clone, Copy)]
@@ -21,12 +17,6 @@ pub(crate) struct Tile<'a> {
     pub(super) table: &'a [*const u8],
     /// The lines of each panel, one panel after the other.
     pub(super) lines: &'a [Line],
-    /// The elements of all rows, widened to words, on instruction sets whose products need it.
-    #[cfg_attr(
-        not(target_arch = "x86_64"),
-        allow(dead_code, reason = "only kernels for x86-64 read it")
-    )]
-    pub(super) words: &'a [i16],
     /// Number of output channels of the tile.
     #[cfg_attr(
         not(target_arch = "x86_64"),
@@ -130,35 +120,6 @@ impl Tile<'_> {
 
 #[cfg(target_arch = "x86_64")]
 impl Tile<'_> {
-    /// Computes `rows` rows and all output channels of the tile on AVX2, half a panel at a time, and stores their sums.
-    ///
-    /// # Safety
-    /// The code must be compiled for `S`, which must be AVX2. There must be words for the rows, and the lines must be those of
-    /// `panels` panels.
-    #[inline(always)]
-    pub(super) unsafe fn by_halves<S: Simd>(&self, rows: usize, panels: usize, sums: &mut Sums) {
-        let depth = self.lines.len() / panels;
-        let words = &self.words[..rows * 4 * depth];
-        let (starts, _) = self.starts.as_chunks::<HALF>();
-        for half in 0..self.outputs.div_ceil(HALF) {
-            let lines = &self.lines[half / 2 * depth..][..depth];
-            let factors = widened::Factors {
-                rows: words.as_ptr(),
-                pitch: 4 * depth,
-                panel: lines
-                    .as_ptr()
-                    .cast::<u8>()
-                    .wrapping_add(half % 2 * size_of::<Line>() / 2),
-                depth,
-                starts: &starts[half],
-            };
-            let to = &mut sums.0[half * HALF..];
-            // SAFETY: the rows have `4·depth` words each, and there are `depth` lines. The caller guarantees the instruction
-            // set.
-            unsafe { factors.multiply::<S, widened::Bytes<false>>(rows, &[0; BLOCK], (to, COLUMNS)) };
-        }
-    }
-
     /// Computes the sums of `HEIGHT` rows and `WIDTH` panels on AVX-512.
     ///
     /// # Safety
