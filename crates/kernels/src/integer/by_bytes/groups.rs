@@ -51,6 +51,12 @@ impl<'a> Half<'a> {
         self.widened.len() < self.weights.len()
     }
 
+    /// All groups, with their weights.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (u32, &'a [u8; 32])> {
+        let groups = self.pairs.as_flattened().iter().chain(self.alone).chain(self.widened);
+        groups.copied().zip(self.weights.iter().map(|weights| &weights.0))
+    }
+
     /// The weights of the groups that have to be widened.
     #[inline(always)]
     pub(crate) fn widened_weights(&self) -> &'a [Weights] {
@@ -115,6 +121,11 @@ impl Groups {
         self.order.extend(widened);
         let ordered = self.order[start..].iter().map(|&group| weights[group as usize]);
         self.weights.extend(ordered);
+    }
+
+    /// Number of half panels.
+    pub(crate) fn halves(&self) -> usize {
+        self.counts.len()
     }
 
     /// The groups of a half panel. Panel `p` has the halves `2·p` and `2·p + 1`.
@@ -244,12 +255,8 @@ mod tests {
                 line[half % 2 * 32..][..32].to_vec()
             };
             let half = groups.half(half);
-            let mut all = [half.pairs.as_flattened(), half.alone, half.widened].concat();
-            assert!(
-                all.iter()
-                    .zip(half.weights)
-                    .all(|(&group, found)| found.0[..] == weights(group))
-            );
+            assert!(half.all().all(|(group, found)| found[..] == weights(group)));
+            let mut all: Vec<u32> = half.all().map(|(group, _)| group).collect();
             all.sort_unstable();
             assert!(all.into_iter().eq(0..100));
         }

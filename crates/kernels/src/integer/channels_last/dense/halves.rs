@@ -45,9 +45,7 @@ impl Block<'_, '_> {
         } = *self.weights;
         let (each, flip) = self.table(table);
         let depth = table.len() / BLOCK * each;
-        let lines = &self.packed.lines;
-        let order = || Groups::new(lines.iter().map(|line| &line.0), depth);
-        let groups = self.packed.groups.get_or_init(order);
+        let groups = self.packed.groups();
         // SAFETY: each address in the table is that of as many bytes as are read at once.
         unsafe { self.write(table, 4 * each, flip, groups, rows) };
         // SAFETY: the caller guarantees the instruction set.

@@ -2,6 +2,7 @@
 
 #[cfg(target_arch = "x86_64")]
 mod halves;
+mod packed;
 mod tables;
 mod tile;
 
@@ -16,13 +17,12 @@ use crate::integer::{
 use crate::isa::Isa;
 use crate::parallel::{Shared, threads, try_for_each};
 use crate::simd::{Dots, Job, Simd};
-use crate::window::Conv;
+use packed::by_row;
+pub(super) use packed::{Packed, ordered_bytes, stride};
 use std::cell::Cell;
 use std::ops::Range;
 use tables::Padded;
 pub(crate) use tile::Tile;
-#[cfg(target_arch = "x86_64")]
-use {crate::integer::by_bytes::Groups, std::sync::OnceLock};
 
 /// The largest number of output positions of a block. Its sums stay in the first-level cache.
 const BLOCK: usize = 56;
@@ -33,102 +33,10 @@ const ROWS: usize = 8;
 const PANELS: usize = 3;
 /// The smallest number of rows of a register tile whose sums are requantized in registers.
 const FEWEST: usize = 4;
-/// Up to this many channels, a whole row of the kernel is read at once.
-const FEW: usize = 32;
 /// Number of output channels of half a panel.
 const HALF: usize = PANEL / 2;
 /// Number of columns of the buffer of sums.
 const COLUMNS: usize = PANELS * PANEL;
-
-/// The packed weights.
-#[derive(Clone, Debug)]
-pub(super) struct Packed {
-    /// `[panels][taps][stride / 4]` lines. Byte `4·l + j` of a line is the weight of output channel `l` of the panel and
-    /// input channel `j` of the group of four.
-    lines: Vec<Line>,
-    /// The same for groups of eight bytes, if there is only one panel. With up to eight output channels, there is one line for
-    /// each group, and its bytes from `8·l` on are those of output channel `l`. With more, there are two lines: lanes with an
-    /// even index have weights for the first four bytes, and lanes with an odd index for the last four. Lane `l` of the first
-    /// line belongs to output channel `l`, and lane `l` of the second to the other channel of the pair. If what is read at once
-    /// ends with half a group, its last lines have the weights of each channel in the channel's own lane, or zeros in the place
-    /// of the other half.
-    octets: Vec<Line>,
-    /// How AVX2 multiplies the groups. They are ordered when they are needed for the first time.
-    #[cfg(target_arch = "x86_64")]
-    groups: OnceLock<Groups>,
-}
-
-impl Packed {
-    /// Packs the weights `weight(output, channel, tap)`. `stride` is the number of bytes of a position.
-    pub(super) fn new(conv: &Conv, stride: usize, weight: impl Fn(usize, usize, usize) -> u8) -> Packed {
-        let (outputs, channels) = (conv.out_channels, conv.input.channels);
-        let [height, width] = conv.window.kernel;
-        let taps = height * width;
-        let each = taps * stride / 4;
-        let mut lines = vec![Line([0; 64]); outputs.div_ceil(PANEL) * each];
-        for o in 0..outputs {
-            let panel = &mut lines[o / PANEL * each..][..each];
-            for channel in 0..channels {
-                for tap in 0..taps {
-                    let at = tap * stride + channel;
-                    panel[at / 4].0[o % PANEL * 4 + at % 4] = weight(o, channel, tap);
-                }
-            }
-        }
-        let mut octets = Vec::new();
-        if outputs <= PANEL {
-            let groups = if by_row(conv, stride) {
-                width * stride / 4
-            } else {
-                stride / 4
-            };
-            for pair in lines.chunks_exact(groups).flat_map(|lines| lines.chunks(2)) {
-                let mut both = [Line([0; 64]); 2];
-                for (which, line) in pair.iter().enumerate() {
-                    for (o, four) in line.0.as_chunks::<4>().0.iter().enumerate().take(outputs) {
-                        let (to, lane) = match outputs <= HALF {
-                            true => (0, 2 * o + which),
-                            false if pair.len() == 1 => (0, o),
-                            false => (usize::from(o % 2 != which), o / 2 * 2 + which),
-                        };
-                        both[to].0[4 * lane..][..4].copy_from_slice(four);
-                    }
-                }
-                octets.extend(&both[..outputs.div_ceil(HALF)]);
-            }
-        }
-        Packed {
-            lines,
-            octets,
-            #[cfg(target_arch = "x86_64")]
-            groups: OnceLock::new(),
-        }
-    }
-}
-
-/// True if a whole row of the kernel is read at once, because its taps are neighbours in memory.
-fn by_row(conv: &Conv, stride: usize) -> bool {
-    conv.window.dilation[1] == 1 && conv.window.kernel[1] > 1 && stride <= FEW
-}
-
-/// The number of bytes from one position to the next. They are whole groups of four, unless the rows of the kernel are.
-pub(super) fn stride(conv: &Conv) -> usize {
-    let channels = conv.input.channels;
-    let rows = by_row(conv, channels) && (conv.window.kernel[1] * channels).is_multiple_of(4);
-    if rows { channels } else { channels.next_multiple_of(4) }
-}
-
-/// An upper bound for the bytes that lines take once more on AVX2, which multiplies groups in an order of its own.
-#[cfg(target_arch = "x86_64")]
-pub(super) const fn ordered_bytes(lines: usize, panels: usize) -> usize {
-    Groups::size(lines, panels)
-}
-
-/// Other processors do not need lines once more.
-#[cfg(not(target_arch = "x86_64"))]
-pub(super) const fn ordered_bytes(_: usize, _: usize) -> usize {
-    0
-}
 
 /// The sums of a block. They are aligned so that each vector lies in one cache line.
 #[repr(align(64))]
@@ -317,6 +225,7 @@ impl Block<'_, '_> {
             carrier, ref starts, ..
         } = *self.weights;
         let (groups, flip) = self.table(table);
+        let lines = self.packed.lines();
         let taps = table.len() / BLOCK;
         // SAFETY: this code is compiled for `S`, and it only runs on machines that have `S`.
         let cx = unsafe { Context::of::<S>() };
@@ -339,18 +248,18 @@ impl Block<'_, '_> {
             };
             let mut tile = Tile {
                 table,
-                lines: &self.packed.lines[panel * taps * groups..(panel + panels) * taps * groups],
+                lines: &lines[panel * taps * groups..(panel + panels) * taps * groups],
                 starts: &starts[panel * PANEL..],
                 groups,
                 flip,
                 row: 0,
                 octets: &self.packed.octets,
                 outputs: place.columns,
-                ahead: self.packed.lines.as_ptr(),
+                ahead: lines.as_ptr(),
             };
             for index in 0..tiles {
                 let near = if index < wide { next + index } else { panel };
-                tile.ahead = self.packed.lines.as_ptr().wrapping_add(near * taps * groups);
+                tile.ahead = lines.as_ptr().wrapping_add(near * taps * groups);
                 // The first tiles have a row more, if the rows cannot be divided evenly.
                 let height = least + usize::from(index < larger);
                 // SAFETY: this code is compiled for `S`, and it only runs on machines that have `S`. `codes` exists only if
