@@ -46,7 +46,7 @@ impl Job for Limit {
 /// The same as [`tile`], for weights with which all products can be added in 16 bits, two groups at a time.
 #[cfg(target_arch = "x86_64")]
 fn together() -> (usize, Duration) {
-    let groups = Groups::new([[1; 64]; FOURS].iter(), FOURS);
+    let groups = Groups::new(&[[1; 64]; FOURS], |line| line, FOURS);
     let rows = black_box([[[1_u8; 4]; FOURS]; ROWS]);
     let mut sums = [[0; 8]; ROWS];
     let start = Instant::now();

@@ -65,10 +65,9 @@ impl<'a> Half<'a> {
 }
 
 impl Groups {
-    /// Orders the groups of panels, each of which has `depth` lines. Bytes `4·l` to `4·l + 3` of a line are the weights of column
-    /// `l` in a group.
-    pub(crate) fn new<'a>(lines: impl ExactSizeIterator<Item = &'a [u8; 64]>, depth: usize) -> Groups {
-        let lines: Vec<_> = lines.map(halves).collect();
+    /// Orders the groups of panels, each of which has `depth` lines of 64 bytes. Bytes `4·l` to `4·l + 3` of a line are the weights
+    /// of column `l` in a group.
+    pub(crate) fn new<L>(lines: &[L], bytes: impl Fn(&L) -> &[u8; 64], depth: usize) -> Groups {
         let mut groups = Groups {
             order: Vec::with_capacity(2 * lines.len()),
             weights: Vec::with_capacity(2 * lines.len()),
@@ -79,8 +78,8 @@ impl Groups {
         };
         for panel in lines.chunks_exact(depth.max(1)) {
             for half in 0..2 {
-                let weights: Vec<Weights> = panel.iter().map(|halves| halves[half]).collect();
-                groups.push(&weights);
+                let weights = panel.iter().map(|line| halves(bytes(line))[half]);
+                groups.push(&weights.collect::<Vec<_>>());
             }
         }
         groups
@@ -196,7 +195,7 @@ mod tests {
     /// How many groups of the first half are in pairs, alone and widened. There are these lines, and lines of zeros.
     fn counts(pairs: &[[i8; 2]], zeros: usize) -> [usize; 3] {
         let lines: Vec<_> = [[0; 2]].repeat(zeros).iter().chain(pairs).copied().map(line).collect();
-        let groups = Groups::new(lines.iter(), lines.len());
+        let groups = Groups::new(&lines, |line| line, lines.len());
         assert_eq!(groups.half(1).pairs.len(), lines.len() / 2);
         let half = groups.half(0);
         [2 * half.pairs.len(), half.alone.len(), half.widened.len()]
@@ -239,7 +238,7 @@ mod tests {
         let widened = [[127, 127]];
         assert_eq!(counts(&widened, FEWEST), [FEWEST, 0, 1]);
         let lines = [[0; 64]; FEWEST - 1];
-        let groups = Groups::new(lines.iter(), lines.len());
+        let groups = Groups::new(&lines, |line| line, lines.len());
         assert_eq!(groups.half(0).widened.len(), lines.len());
         assert!(!groups.half(0).has_bytes() && !groups.bytes && groups.words);
     }
@@ -248,7 +247,7 @@ mod tests {
     fn each_group_is_multiplied_once() {
         let pairs = (0..200_u8).map(|i| [i.wrapping_mul(53), i.wrapping_mul(91)].map(u8::cast_signed));
         let lines: Vec<_> = pairs.map(line).collect();
-        let groups = Groups::new(lines.iter(), 100);
+        let groups = Groups::new(&lines, |line| line, 100);
         for half in 0..4 {
             let weights = |group: u32| {
                 let line = &lines[half / 2 * 100 + group as usize];

@@ -84,9 +84,7 @@ impl Packed {
         };
         #[cfg(target_arch = "x86_64")]
         if Isa::detect() == Isa::Avx2 {
-            packed
-                .groups
-                .get_or_init(|| Groups::new(lines.iter().map(|line| &line.0), each));
+            packed.groups.get_or_init(|| Groups::new(&lines, |line| &line.0, each));
             return packed;
         }
         packed.lines.get_or_init(|| lines);
@@ -125,7 +123,7 @@ impl Packed {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(super) fn groups(&self) -> &Groups {
-        let ordered = || Groups::new(self.lines().iter().map(|line| &line.0), self.depth);
+        let ordered = || Groups::new(self.lines(), |line| &line.0, self.depth);
         self.groups.get_or_init(ordered)
     }
 }
