@@ -332,9 +332,15 @@ fn the_cost_of_a_run_counts_the_copies_that_a_plan_makes() {
     let matrix = b.constant(&[10, 62], &[1i8; 620]);
     let g = b.op(op::Gemm::canonical(), &[a, matrix]);
     // Three channels are packed as four, for each of nine taps, with starts for 64 outputs and the elements of a position
-    // in the padding. Because there are only 16 outputs, they are packed a second time, in groups of eight. 10 columns of 62
+    // in the padding. Because there are only 16 outputs, they are packed a second time, in groups of eight. The order in which
+    // AVX2 multiplies has 32 weights and an index for each half of nine lines, and two counts for each half. 10 columns of 62
     // are packed as 16 of 64, with a start of four bytes each.
-    let expected = (16 * 9 * 4 + 9 * 2 * 64 + 64 * 4 + 4) + 16 * (64 + 4);
+    let ordered = if cfg!(target_arch = "x86_64") {
+        2 * (9 * (32 + 4) + 2 * 8)
+    } else {
+        0
+    };
+    let expected = (16 * 9 * 4 + 9 * 2 * 64 + ordered + 64 * 4 + 4) + 16 * (64 + 4);
     assert_eq!(copies(&b.output(&[c, g])), expected);
     // Weights for codes of 16 bits are packed as words. If sums have 64 bits, the numbers that they start from have
     // eight bytes, and weights of 16 bits are packed as two planes. A 4-bit weight is packed as bytes, and there may be
