@@ -1,4 +1,5 @@
 use super::{Fields, Form, FormError, Narrowing, Scalars};
+use crate::IntType;
 use serde::{Deserialize, Serialize};
 
 /// `sat(round(x / 2^s))`. The factor and the zero point are already folded into weights and bias.
@@ -10,8 +11,12 @@ pub struct ArithFolded {
 }
 
 impl Form for ArithFolded {
+    fn out(&self) -> IntType {
+        self.narrowing.out
+    }
+
     fn fields(&self) -> Fields<'_> {
-        Fields::new(self.narrowing.out).narrowed(&self.narrowing)
+        Fields::default().narrowed(&self.narrowing)
     }
 
     fn select(&mut self, channels: &[usize]) -> Option<()> {

@@ -1,4 +1,4 @@
-use super::{Affine, Arithmetic, Fields, Form, FormError, Scalars, Shift, at, check::in_range};
+use super::{Affine, Arithmetic, Fields, Form, FormError, Scalars, Shift, at, check::in_range, lowest_with_relu};
 use crate::{IntType, Per, Rounding};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
@@ -22,10 +22,16 @@ impl AscendDequantS16 {
 }
 
 impl Form for AscendDequantS16 {
+    fn out(&self) -> IntType {
+        IntType::I16
+    }
+
+    fn lowest(&self) -> i32 {
+        lowest_with_relu(self.out(), self.relu.then_some(0))
+    }
+
     fn fields(&self) -> Fields<'_> {
-        Fields::new(IntType::I16)
-            .shifted("shift", Shift::Right(&self.shift))
-            .relu(self.relu, 0)
+        Fields::default().shifted("shift", Shift::Right(&self.shift))
     }
 
     fn select(&mut self, channels: &[usize]) -> Option<()> {

@@ -1,4 +1,4 @@
-use super::{Arithmetic, Fields, FloatProduct, Form, FormError, Scalars, at, check::in_range};
+use super::{Arithmetic, Fields, FloatProduct, Form, FormError, Scalars, at, check::in_range, lowest_with_relu};
 use crate::{IntType, Per};
 use serde::{Deserialize, Serialize};
 
@@ -22,12 +22,17 @@ pub struct AscendRequant {
 }
 
 impl Form for AscendRequant {
+    fn out(&self) -> IntType {
+        self.out
+    }
+
+    fn lowest(&self) -> i32 {
+        lowest_with_relu(self.out(), self.relu.then_some(self.offset))
+    }
+
     fn fields(&self) -> Fields<'_> {
         // max(r, 0) + offset = max(r + offset, offset)
-        Fields::new(self.out)
-            .scaled("scale", &self.scale)
-            .zero(self.offset)
-            .relu(self.relu, self.offset)
+        Fields::default().scaled("scale", &self.scale).zero(self.offset)
     }
 
     fn select(&mut self, channels: &[usize]) -> Option<()> {

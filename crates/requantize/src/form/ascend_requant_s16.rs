@@ -16,8 +16,12 @@ pub struct AscendRequantS16 {
 }
 
 impl Form for AscendRequantS16 {
+    fn out(&self) -> IntType {
+        IntType::I8
+    }
+
     fn fields(&self) -> Fields<'_> {
-        Fields::new(IntType::I8).scaled("scale", &self.scale).zero(self.offset)
+        Fields::default().scaled("scale", &self.scale).zero(self.offset)
     }
 
     fn select(&mut self, channels: &[usize]) -> Option<()> {

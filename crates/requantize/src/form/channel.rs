@@ -23,8 +23,7 @@ impl Requantization {
             inputs,
             results,
         } = self.form().scalars(channel)?;
-        let fields = self.form().fields();
-        arithmetic.check(channel, fields.out)?;
+        arithmetic.check(channel, self.out())?;
         let (low, high) = match arithmetic {
             Arithmetic::Affine(a) => a.domain(),
             Arithmetic::Doubling(d) => d.domain(),
@@ -37,18 +36,21 @@ impl Requantization {
         let (mut low, mut high) = (low.max(inputs.0), high.min(inputs.1));
         if let Some([least, most]) = results {
             // Limits the domain to the accumulators whose results lie between `least` and `most`, the smallest and the
-            // largest result that are allowed.
+            // largest result that are allowed. Usually that is every accumulator. Results never fall as accumulators
+            // grow, so the results at both ends show it without a search. Both ends lie in the arithmetic's own domain.
+            let [lowest, highest] = [low, high].map(|end| arithmetic.wide(end));
+            let first = |value| arithmetic.first(low, high, value);
             (low, high) = (
-                arithmetic.first(low, high, least),
-                arithmetic.first(low, high, most + 1) - 1,
+                if lowest < least { first(least) } else { low },
+                if highest > most { first(most + 1) - 1 } else { high },
             );
         }
         Ok(Channel {
             form: self,
             channel,
             arithmetic,
-            out: fields.out,
-            range: fields.range(),
+            out: self.out(),
+            range: self.range(),
             domain: (low, high),
         })
     }

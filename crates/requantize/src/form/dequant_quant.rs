@@ -1,4 +1,4 @@
-use super::{Arithmetic, Fields, FloatAffine, Form, FormError, Scalars, at, check::in_range};
+use super::{Arithmetic, Fields, FloatAffine, Form, FormError, Scalars, at, check::in_range, lowest_with_relu};
 use crate::{IntType, Per};
 use serde::{Deserialize, Serialize};
 
@@ -25,13 +25,18 @@ pub struct DequantQuant {
 }
 
 impl Form for DequantQuant {
-    fn fields(&self) -> Fields<'_> {
+    fn out(&self) -> IntType {
+        self.out
+    }
+
+    fn lowest(&self) -> i32 {
         // Let f be the operations that follow the max. A larger operand never gives a smaller f, so f(max(x, 0)) =
         // max(f(x), f(0)), with f(0) = rint(0 * scale + offset) = offset.
-        Fields::new(self.out)
-            .scaled("deq", &self.deq)
-            .zero(self.offset)
-            .relu(self.relu, self.offset)
+        lowest_with_relu(self.out(), self.relu.then_some(self.offset))
+    }
+
+    fn fields(&self) -> Fields<'_> {
+        Fields::default().scaled("deq", &self.deq).zero(self.offset)
     }
 
     fn select(&mut self, channels: &[usize]) -> Option<()> {

@@ -1,5 +1,5 @@
 use super::{Fields, Form, FormError, Narrowing, Scalars, at};
-use crate::Per;
+use crate::{IntType, Per};
 use serde::{Deserialize, Serialize};
 
 /// `sat(round((x * sc + add) / 2^s) + zp)`: the most general fixed-point form.
@@ -17,8 +17,12 @@ pub struct Fixed {
 }
 
 impl Form for Fixed {
+    fn out(&self) -> IntType {
+        self.narrowing.out
+    }
+
     fn fields(&self) -> Fields<'_> {
-        Fields::new(self.narrowing.out)
+        Fields::default()
             .multiplied("sc", &self.sc)
             .per("add", &self.add)
             .narrowed(&self.narrowing)

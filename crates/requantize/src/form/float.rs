@@ -17,8 +17,12 @@ pub struct Float {
 }
 
 impl Form for Float {
+    fn out(&self) -> IntType {
+        self.out
+    }
+
     fn fields(&self) -> Fields<'_> {
-        Fields::new(self.out).scaled("scale", &self.scale).zero(self.zp)
+        Fields::default().scaled("scale", &self.scale).zero(self.zp)
     }
 
     fn select(&mut self, channels: &[usize]) -> Option<()> {

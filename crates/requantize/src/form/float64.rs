@@ -31,8 +31,12 @@ impl Float64 {
 }
 
 impl Form for Float64 {
+    fn out(&self) -> IntType {
+        self.out
+    }
+
     fn fields(&self) -> Fields<'_> {
-        Fields::new(self.out)
+        Fields::default()
             .per("multiplier", &self.multiplier)
             .per("exponent", &self.exponent)
             .zero(self.zp)

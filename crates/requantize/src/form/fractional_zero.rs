@@ -1,5 +1,5 @@
 use super::{Fields, Form, FormError, Narrowing, Scalars, at};
-use crate::Per;
+use crate::{IntType, Per};
 use serde::{Deserialize, Serialize};
 
 /// `sat(round((x * sc + zp) / 2^s))`. The zero point is added before the shift, so it has fractional bits.
@@ -15,8 +15,12 @@ pub struct FractionalZero {
 }
 
 impl Form for FractionalZero {
+    fn out(&self) -> IntType {
+        self.narrowing.out
+    }
+
     fn fields(&self) -> Fields<'_> {
-        Fields::new(self.narrowing.out)
+        Fields::default()
             .multiplied("sc", &self.sc)
             .per("zp", &self.zp)
             .narrowed(&self.narrowing)

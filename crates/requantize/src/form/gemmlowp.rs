@@ -31,8 +31,12 @@ pub struct Gemmlowp {
 }
 
 impl Form for Gemmlowp {
+    fn out(&self) -> IntType {
+        self.out
+    }
+
     fn fields(&self) -> Fields<'_> {
-        Fields::new(self.out)
+        Fields::default()
             .multiplied("multiplier", &self.multiplier)
             .shifted("exponent", Shift::Left(&self.exponent))
             .zero(self.zp)

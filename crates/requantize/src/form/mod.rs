@@ -229,6 +229,14 @@ forms! {
 /// What an implementation of a form provides. [`Requantization`] and [`Channel`] derive everything else from these
 /// functions.
 trait Form {
+    /// The integer type to which the result saturates.
+    fn out(&self) -> IntType;
+
+    /// The smallest result. If the form includes a ReLU, this is the code of real zero.
+    fn lowest(&self) -> i32 {
+        self.out().min()
+    }
+
     /// The fields that are common to all forms.
     fn fields(&self) -> Fields<'_>;
 
@@ -245,12 +253,14 @@ trait Form {
     fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError>;
 }
 
+/// The smallest result of a form. If the form has a ReLU, `zero` is the code of real zero.
+fn lowest_with_relu(out: IntType, zero: Option<i32>) -> i32 {
+    zero.map_or(out.min(), |zero| out.saturate(zero.into()))
+}
+
 /// The fields that forms have in common.
+#[derive(Default)]
 struct Fields<'a> {
-    /// The integer type to which the result saturates.
-    out: IntType,
-    /// The smallest result. If the form includes a ReLU, this is above the smallest number of the type.
-    lowest: i32,
     /// The code of real zero in the result. `None` if the form does not state it.
     zero: Option<i32>,
     /// The narrowing, if the form ends in a shift.
@@ -272,19 +282,6 @@ enum Shift<'a> {
 }
 
 impl<'a> Fields<'a> {
-    fn new(out: IntType) -> Self {
-        Fields {
-            out,
-            lowest: out.min(),
-            zero: None,
-            narrowing: None,
-            shift: None,
-            factor: None,
-            scale: None,
-            lengths: SmallVec::new(),
-        }
-    }
-
     fn narrowed(self, narrowing: &'a Narrowing) -> Self {
         Fields {
             narrowing: Some(narrowing),
@@ -331,20 +328,6 @@ impl<'a> Fields<'a> {
     fn length(mut self, field: &'static str, length: Option<usize>) -> Self {
         self.lengths.push((field, length));
         self
-    }
-
-    /// Adds a ReLU if the form includes one. Then no result is below the code of real zero.
-    fn relu(self, relu: bool, zero: i32) -> Self {
-        let lowest = if relu {
-            self.out.saturate(zero.into())
-        } else {
-            self.lowest
-        };
-        Fields { lowest, ..self }
-    }
-
-    fn range(&self) -> [i32; 2] {
-        [self.lowest, self.out.max()]
     }
 }
 
@@ -417,13 +400,13 @@ pub struct OutsideDomain {
 impl Requantization {
     /// The integer type to which the result saturates.
     pub fn out(&self) -> IntType {
-        self.form().fields().out
+        self.form().out()
     }
 
     /// Returns the smallest and the largest result. They are the ends of the type [`out`](Requantization::out), but if
     /// the form includes a ReLU, the smallest result is the code of real zero.
     pub fn range(&self) -> [i32; 2] {
-        self.form().fields().range()
+        [self.form().lowest(), self.form().out().max()]
     }
 
     /// The code of real zero in the result. `None` if the form does not state it, for example because the zero point is

@@ -43,8 +43,12 @@ impl SixteenByEight {
 }
 
 impl Form for SixteenByEight {
+    fn out(&self) -> IntType {
+        self.out
+    }
+
     fn fields(&self) -> Fields<'_> {
-        Fields::new(self.out)
+        Fields::default()
             // The form supports any multiplier, because it reduces the multiplier itself.
             .per("multiplier", &self.multiplier)
             .shifted("exponent", Shift::Left(&self.exponent))

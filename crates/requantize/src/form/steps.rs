@@ -18,8 +18,12 @@ pub struct Steps {
 }
 
 impl Form for Steps {
+    fn out(&self) -> IntType {
+        self.out
+    }
+
     fn fields(&self) -> Fields<'_> {
-        Fields::new(self.out).length(
+        Fields::default().length(
             "thresholds",
             (self.thresholds.len() != 1).then_some(self.thresholds.len()),
         )

@@ -1,5 +1,5 @@
 use super::{Fields, Form, FormError, Narrowing, Scalars, at};
-use crate::Per;
+use crate::{IntType, Per};
 use serde::{Deserialize, Serialize};
 
 /// `sat(round(x * sc / 2^s) + zp)`. The product is rounded once, then the zero point is added.
@@ -18,8 +18,12 @@ pub struct TfLite {
 }
 
 impl Form for TfLite {
+    fn out(&self) -> IntType {
+        self.narrowing.out
+    }
+
     fn fields(&self) -> Fields<'_> {
-        Fields::new(self.narrowing.out)
+        Fields::default()
             .multiplied("sc", &self.sc)
             .narrowed(&self.narrowing)
             .zero(self.zp)

@@ -80,8 +80,12 @@ impl TosaRescale {
 const WORD_ZEROS: [i32; 2] = [0, 32_768];
 
 impl Form for TosaRescale {
+    fn out(&self) -> IntType {
+        self.out
+    }
+
     fn fields(&self) -> Fields<'_> {
-        Fields::new(self.out)
+        Fields::default()
             .multiplied("multiplier", &self.multiplier)
             .shifted("shift", Shift::Right(&self.shift))
             .zero(self.output_zp)
