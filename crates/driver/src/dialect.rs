@@ -7,14 +7,13 @@ use std::{borrow::Cow, cell::LazyCell, collections::BTreeMap, path::Path};
 use serde_json::{Map, Value as Json};
 use strait_document::{Entry, Node, Shape, Source, SourceLocation, Value, nearest, text_proto};
 use strait_target::{
-    Dialect, Options, Registry,
+    Dialect, Registry,
     dialect::{Means, Setting},
 };
 
 use crate::{
     config::{KeyPath, Loaded, codes},
     diagnostic::{Diagnostic, Diagnostics},
-    failure,
 };
 
 /// The largest size in bytes of a vendor's file. Larger files are refused.
@@ -127,10 +126,7 @@ fn known(id: &str, options: &Node, shape: &Shape, registry: &Registry) -> Result
     let (Value::Table(given), Ok(entry)) = (&options.value, registry.entry(id)) else {
         return Ok(());
     };
-    let spec = entry
-        .table()
-        .spec(&Options::new())
-        .map_err(|error| failure::registry(&error.into()))?;
+    let spec = entry.table().default_spec();
     let all: Vec<&str> = (spec.options.keys().chain(keys(shape))).map(String::as_str).collect();
     let unknown = given.iter().filter(|(name, _)| !all.contains(&name.as_str()));
     let findings = unknown.map(|(name, entry)| {

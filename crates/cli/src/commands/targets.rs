@@ -17,7 +17,7 @@ fn shown(arguments: &Targets) -> Result<(String, serde_json::Value, Exit), Stop>
     let files = arguments.file.iter().map(AsRef::as_ref);
     Ok(match (&arguments.id, &arguments.against) {
         (None, _) => {
-            let all = catalogue::list(&targets::registry(files)?)?;
+            let all = catalogue::list(&targets::registry(files)?);
             (all.text(console::width()), serde_json::json!(all), Exit::Done)
         }
         (Some(id), None) => {

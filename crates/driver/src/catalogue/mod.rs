@@ -10,7 +10,7 @@ use std::{fmt::Display, ops::RangeInclusive};
 
 use serde::Serialize;
 use strait_target::{
-    Entry, Options, Registry, TargetSpec,
+    Entry, Registry, TargetSpec,
     spec::{Alignments, Arithmetic, Base, Fidelity, FormRow, FusionRow, Integer, OpRow, OptionRow, Passes, Per, Row},
 };
 
@@ -241,15 +241,11 @@ pub struct OptionLine {
 }
 
 /// Lists the targets of a registry.
-///
-/// # Errors
-/// If a table cannot be used with its defaults. Registering a table already checks this, so it does not happen.
-pub fn list(registry: &Registry) -> Result<List, Diagnostics> {
-    let targets = registry
-        .entries()
-        .map(|(_, entry)| Ok(card(entry, &spec(entry)?)))
-        .collect::<Result<_, Diagnostics>>()?;
-    Ok(List { targets })
+pub fn list(registry: &Registry) -> List {
+    let card = |(_, entry): (_, &Entry)| card(entry, entry.table().default_spec());
+    List {
+        targets: registry.entries().map(card).collect(),
+    }
 }
 
 /// Shows the table of one target, with the defaults of its options.
@@ -258,31 +254,24 @@ pub fn list(registry: &Registry) -> Result<List, Diagnostics> {
 /// If the target is not registered. The error names the nearest id.
 pub fn sheet(registry: &Registry, id: &str) -> Result<Sheet, Diagnostics> {
     let entry = registry.entry(id).map_err(|error| failure::registry(&error))?;
-    let spec = spec(entry)?;
+    let spec = entry.table().default_spec();
     Ok(Sheet {
-        target: card(entry, &spec),
-        types: types(&spec),
+        target: card(entry, spec),
+        types: types(spec),
         passes: passes(&spec.passes),
         accumulators: spec
             .accumulator
             .keys()
-            .filter_map(|&of| accumulator(&spec, of))
+            .filter_map(|&of| accumulator(spec, of))
             .collect(),
         rules: texts(&spec.rules),
-        ops: spec.op.iter().map(|(name, row)| op(&spec, name, row)).collect(),
-        forms: spec.form.iter().map(|(name, row)| form(&spec, name, row)).collect(),
-        fusions: spec.fusion.iter().map(|row| fusion(&spec, row)).collect(),
+        ops: spec.op.iter().map(|(name, row)| op(spec, name, row)).collect(),
+        forms: spec.form.iter().map(|(name, row)| form(spec, name, row)).collect(),
+        fusions: spec.fusion.iter().map(|row| fusion(spec, row)).collect(),
         accept: spec.fusion_default.accept.to_string(),
         max_lsb: spec.fusion_default.bound(),
         options: spec.options.iter().map(|(name, row)| option(name, row)).collect(),
     })
-}
-
-fn spec(entry: &Entry) -> Result<TargetSpec, Diagnostics> {
-    entry
-        .table()
-        .spec(&Options::new())
-        .map_err(|error| failure::registry(&error.into()))
 }
 
 fn card(entry: &Entry, spec: &TargetSpec) -> Card {

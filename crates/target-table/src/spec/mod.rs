@@ -352,7 +352,15 @@ impl TargetSpec {
     /// Returns the rows for an op's term. If the op is computed in different ways for different types or limits, there are
     /// several rows. If the table has no row for the op, there are none, and the op runs on the host.
     pub fn op_rows(&self, term: Term) -> impl Iterator<Item = (&str, &OpRow)> {
-        self.by_term.of(term).iter().map(|(name, row)| (name.as_str(), row))
+        self.by_term
+            .of(&self.op, term)
+            .iter()
+            .map(|(name, row)| (name.as_str(), row))
+    }
+
+    /// True if the table has a row for an op's term. This does not need the index of the rows.
+    pub(crate) fn has_rows(&self, term: Term) -> bool {
+        self.op.iter().any(|(name, row)| by_term::is_for(name, row, term))
     }
 
     /// Returns one of the rows for an op's term, if possible one that computes on codes. It does not matter which row,

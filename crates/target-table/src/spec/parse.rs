@@ -1,6 +1,5 @@
 //! Parses the text of a table to a checked [`TargetSpec`].
 
-use super::by_term::ByTerm;
 use super::extends::{self, Base, Beside};
 use super::{Options, PartialTable, TargetSpec};
 use super::{check, spelling};
@@ -131,6 +130,11 @@ impl Table {
         &self.plain.spec.bases
     }
 
+    /// The table with the defaults of its options.
+    pub fn default_spec(&self) -> &TargetSpec {
+        self.defaults.as_deref().unwrap_or(&self.plain.spec)
+    }
+
     /// The table with the overlays for these values of its options. An option that is absent has its default.
     pub fn spec(&self, options: &Options) -> Result<TargetSpec, TableError> {
         let plain = &self.plain;
@@ -153,9 +157,10 @@ impl Table {
                 return Err(refused(message));
             }
         }
-        match &self.defaults {
-            Some(defaults) if chosen(&plain.spec, options) == defaults.chosen => Ok(TargetSpec::clone(defaults)),
-            _ => Ok(self.with(plain, options)?.0.into_owned()),
+        let defaults = self.default_spec();
+        match chosen(&plain.spec, options) == defaults.chosen {
+            true => Ok(defaults.clone()),
+            false => Ok(self.with(plain, options)?.0.into_owned()),
         }
     }
 
@@ -190,7 +195,7 @@ impl Table {
             Some(_) => {
                 let mut merged = plain.parsed.clone();
                 overlays.for_each(|overlay| extends::merge(&mut merged, overlay));
-                let mut spec = indexed(&mut merged)?;
+                let mut spec = read(&mut merged)?;
                 check::check(&spec, &merged)?;
                 spec.digest = self.digest();
                 spec.bases.clone_from(&plain.spec.bases);
@@ -230,7 +235,7 @@ struct Plain {
 fn plain(text: &Arc<SourceText>, beside: &Beside<'_>) -> Result<Plain, Diagnostics> {
     let (mut parsed, bases) = extends::tree(text, beside)?;
     let mut tree = parsed.clone();
-    let mut spec = indexed(&mut tree)?;
+    let mut spec = read(&mut tree)?;
     if let Value::Table(entries) = &mut parsed.value {
         entries.retain(|key| key != "overlay");
     }
@@ -243,12 +248,10 @@ fn plain(text: &Arc<SourceText>, beside: &Beside<'_>) -> Result<Plain, Diagnosti
     Ok(Plain { parsed, tree, spec })
 }
 
-/// Reads the table from a tree and makes the index of its rows by term.
-fn indexed(tree: &mut Node) -> Result<TargetSpec, Diagnostics> {
+/// Reads the table from a tree.
+fn read(tree: &mut Node) -> Result<TargetSpec, Diagnostics> {
     spelling::check(tree)?;
-    let mut spec: TargetSpec = strait_document::read(tree)?;
-    spec.by_term = ByTerm::new(&spec.op);
-    Ok(spec)
+    strait_document::read(tree)
 }
 
 /// For each of the overlays that do not apply by default, the value of an option with which it applies.

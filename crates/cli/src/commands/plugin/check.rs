@@ -47,8 +47,7 @@ fn examined(arguments: &Check) -> Result<Kit, Stop> {
         }
     };
     let entry = entry.map_err(|error| failure::registry(&error))?;
-    let spec = entry.table().spec(&Options::new());
-    let spec = spec.map_err(|error| failure::registry(&error.into()))?;
+    let spec = entry.table().default_spec();
     let mut options = Options::new();
     for (name, value) in &arguments.option {
         // The value of an option with an unknown name is kept as text. The option is refused later, with a list of the

@@ -133,7 +133,7 @@ fn types(findings: &mut Findings<'_>) {
         );
     }
     let several = activations.len() > 1;
-    let requantizes = findings.spec.op_row(Term::Requantize).is_some();
+    let requantizes = findings.spec.has_rows(Term::Requantize);
     findings.ensure(!several || requantizes, &at(&["pairs"]), || {
         "between activations of several types codes are requantized, and there is no row `op.requantize`".into()
     });
