@@ -4,7 +4,7 @@ use bytes::Bytes;
 use strait_requantize::certificate::Digest;
 use thiserror::Error;
 
-use crate::digest::{of_files, sha256};
+use crate::digest::{of_files, of_mapped, sha256};
 
 /// The files of a model: the model's own file, and the data files that hold its tensors.
 ///
@@ -70,7 +70,7 @@ impl ModelFiles {
     /// # Errors
     /// If a file has changed.
     pub fn unchanged(&self) -> Result<(), ModelChanged> {
-        let file = sha256(&self.bytes);
+        let file = of_mapped(&self.bytes);
         if of_files(file, &self.others) == self.digest {
             return Ok(());
         }

@@ -5,5 +5,5 @@
 mod mmap;
 mod part;
 
-pub use mmap::{MappedFile, map, read};
+pub use mmap::{MappedFile, map, read, release};
 pub use part::read_part;

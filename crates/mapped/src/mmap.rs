@@ -7,6 +7,60 @@ use std::fs::{self, File};
 use std::io::{Error, ErrorKind, Read, Result, Seek};
 use std::ops::Range;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+/// The maps of whole files that are in use. See [`release`].
+static WHOLE: Mutex<Vec<Weak<Map>>> = Mutex::new(Vec::new());
+
+/// A map whose pages can be released while slices of it exist.
+#[derive(Debug)]
+struct Map(Mmap);
+
+/// What keeps a map alive.
+struct Owner(Arc<Map>);
+
+impl AsRef<[u8]> for Owner {
+    fn as_ref(&self) -> &[u8] {
+        &self.0.0
+    }
+}
+
+/// Gives the memory of all files that this process has mapped as a whole back to the system. The bytes stay usable: if a
+/// page is accessed again, the system maps it again, in general without reading the file, because it keeps files that
+/// were read recently.
+///
+/// A page of a map counts as memory of the process once it was accessed. So a program calls this when it will not need
+/// most of what it has read for a while. It also reaches maps that other parts of the program use at the moment, which
+/// become slower for a moment. Where the system cannot do this, nothing happens.
+pub fn release() {
+    let maps = WHOLE.lock().unwrap_or_else(PoisonError::into_inner);
+    maps.iter().filter_map(Weak::upgrade).for_each(|map| map.release());
+}
+
+impl Map {
+    /// Wraps a map and lists it in [`WHOLE`]. Maps that are not in use any more are removed from the list.
+    fn listed(map: Mmap) -> Arc<Map> {
+        let map = Arc::new(Map(map));
+        let mut maps = WHOLE.lock().unwrap_or_else(PoisonError::into_inner);
+        maps.retain(|map| map.strong_count() > 0);
+        maps.push(Arc::downgrade(&map));
+        map
+    }
+
+    #[cfg(unix)]
+    #[allow(unsafe_code)]
+    fn release(&self) {
+        // SAFETY: the advice is only unsafe because, in maps of other kinds, a page loses its content. This map is of a
+        // file and is never written, so that a page that is mapped again has the same bytes as before, and slices that
+        // are borrowed at the moment stay as they are. That the file does not change is a condition of `map`.
+        let released = unsafe { self.0.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
+        // If the system refuses, the pages stay in memory, which changes no result.
+        drop(released);
+    }
+
+    #[cfg(not(unix))]
+    fn release(&self) {}
+}
 
 /// The bytes of the regular file at `path`, which may have at most `limit` bytes. The result is empty if the file is
 /// empty.
@@ -73,7 +127,7 @@ impl MappedFile {
     pub fn of(mut file: File, length: u64) -> Result<MappedFile> {
         let whole = match map_file(&file, MmapOptions::new()) {
             _ if length == 0 => Bytes::new(),
-            Ok(map) => Bytes::from_owner(map),
+            Ok(map) => Bytes::from_owner(Owner(Map::listed(map))),
             Err(_) => {
                 let mut bytes = Vec::new();
                 file.rewind()?;
@@ -143,6 +197,32 @@ mod tests {
         let slice = map(&path, 4).unwrap().slice(1..3);
         fs::remove_file(&path).unwrap();
         assert_eq!(slice, [2, 3][..]);
+    }
+
+    /// The memory, in bytes, that the pages of the map that contains `bytes` take.
+    #[cfg(target_os = "linux")]
+    fn resident(bytes: &[u8]) -> u64 {
+        let start = format!("{:x}-", bytes.as_ptr() as usize);
+        let maps = fs::read_to_string("/proc/self/smaps").unwrap();
+        let own = maps.lines().skip_while(|line| !line.starts_with(&start));
+        let line = own.skip(1).find(|line| line.starts_with("Rss:")).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() << 10
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn released_pages_take_no_memory_and_have_the_same_bytes_afterwards() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let content: Vec<u8> = (0..1 << 20).map(|i| (i % 251) as u8).collect();
+        fs::write(&path, &content).unwrap();
+        let bytes = map(&path, 1 << 20).unwrap();
+        let slice = bytes.slice(5..100_000);
+        assert_eq!(bytes, content);
+        assert_eq!(resident(&bytes), 1 << 20);
+        release();
+        assert_eq!(resident(&bytes), 0);
+        assert_eq!((&slice[..], &bytes[..]), (&content[5..100_000], &content[..]));
     }
 
     #[test]

@@ -74,6 +74,8 @@ impl Analysed<'_> {
             || Ok(()),
             work,
             |_, channels| {
+                // The weights of a layer in float are read once and not needed again soon.
+                strait_mapped::release();
                 all.extend(channels);
                 Ok(ControlFlow::Continue(()))
             },

@@ -105,6 +105,8 @@ fn made(
     unfused(job.loaded, &built.fusion)?;
     let mut plan = None;
     if is_held {
+        // The float weights have been quantized. Two plans with the weights of the integer model take their place.
+        strait_mapped::release();
         let held = strait_compile::hold(&task, &mut built, &steps);
         plan = held.map_err(|error| stop(job, &resolved.settings, error))?;
     }
