@@ -84,6 +84,29 @@ fn what_is_written_to_in_place_ends_the_compilation_and_nothing_of_it_is_kept() 
     }
 }
 
+/// The samples change, too, while the target is compiled. But the model has changed before, which may be why.
+#[test]
+fn a_changed_model_is_told_and_not_what_comes_of_it() {
+    struct Both<'a>([At<'a>; 2]);
+    impl Progress for Both<'_> {
+        fn begin(&self, phase: &str, count: Option<usize>) {
+            self.0.iter().for_each(|at| at.begin(phase, count));
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let files = copies(folder.path());
+    let changed = |which: usize| {
+        let files = &files;
+        move || overwrite(&files[which])
+    };
+    let both = Both([At::new("observe", changed(0)), At::new("quantize (sima)", changed(1))]);
+    let stop = setting(folder.path(), &files, &both).compile("sima").unwrap_err();
+    assert!(both.0.iter().all(|at| at.work.lock().unwrap().is_none()));
+    let Stop::Found(found) = &stop else { panic!("{stop}") };
+    assert_eq!(found.0[0].code, "M001", "{stop}");
+    assert!(!folder.path().join("cache").exists());
+}
+
 /// The file that was opened is used, and the next compilation finds the new one.
 #[test]
 fn what_is_replaced_by_a_rename_is_another_compilation() {

@@ -63,5 +63,5 @@ pub use pass::Pass;
 pub use plan::{Plan, PlanStep, Port};
 pub use samples::{SampleError, collect_in_workers, map_in_order};
 pub use tensor::{Tensor, TensorView};
-pub use threads::{MOST_THREADS, Threads, both, each, free_aside};
+pub use threads::{Aside, MOST_THREADS, Threads, both, each, free_aside};
 pub use workspace::Workspace;

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::num::NonZeroUsize;
 use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, mpsc};
-use std::thread::{self, Scope, ScopedJoinHandle};
+use std::thread::{self, JoinHandle, Scope, ScopedJoinHandle};
 
 /// The stack size of a thread in bytes. It does not depend on `RUST_MIN_STACK`, which could be too small.
 const STACK: usize = 2 << 20;
@@ -157,6 +157,27 @@ pub fn each<T: Sync, R: Send>(threads: NonZeroUsize, items: &[T], map: &(impl Fn
             all
         }
         Err(_) => alone(),
+    }
+}
+
+/// Work on a thread of its own, for which somebody waits later. If this is dropped, the thread goes on by itself.
+pub struct Aside<T>(JoinHandle<T>);
+
+impl<T: Send + 'static> Aside<T> {
+    /// Starts the work. Returns `None` if the system cannot start a thread.
+    pub fn start(work: impl FnOnce() -> T + Send + 'static) -> Option<Aside<T>> {
+        let builder = thread::Builder::new().name("aside".to_owned()).stack_size(STACK);
+        builder.spawn(work).ok().map(Aside)
+    }
+}
+
+impl<T> Aside<T> {
+    /// Waits for the result.
+    ///
+    /// # Errors
+    /// The payload of a panic of the work.
+    pub fn join(self) -> thread::Result<T> {
+        self.0.join()
     }
 }
 

@@ -1,7 +1,10 @@
 //! What is prepared once for all targets: statistics of the float model, its results for the metrics, and facts about the
 //! model and the samples.
 
-use std::{collections::BTreeMap, sync::OnceLock};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, OnceLock},
+};
 
 use strait_container::{Digest, Sources, sha256};
 use strait_evaluate::Note;
@@ -24,7 +27,9 @@ use crate::{
 
 use super::{
     accuracy::{Prepared, float_notes, prepare},
-    inputs, nan, observe, pictures,
+    inputs,
+    keeping::Keeping,
+    nan, observe, pictures,
     ready::Ready,
     settings::settings_digest,
 };
@@ -33,7 +38,8 @@ use super::{
 pub(super) struct Before<'a> {
     pub(super) ready: &'a Ready,
     pub(super) evaluation: Option<Prepared>,
-    pub(super) observation: Observation,
+    pub(super) observation: Arc<Observation>,
+    keeping: Keeping,
     pub(super) ranges: Ranges,
     /// The float model ready to run, if a metric compares with it.
     pub(super) float: Option<Side>,
@@ -62,6 +68,16 @@ impl Before<'_> {
         Ok(self.seen.get_or_init(|| seen))
     }
 
+    /// Waits until the statistics are stored, and returns `done`, the result of other work.
+    ///
+    /// # Errors
+    /// If a file of the model was changed since it was read; that of `done`.
+    pub(super) fn kept<T>(&mut self, done: Result<T, Stop>, session: &Session<'_>) -> Result<T, Stop> {
+        let done = self.keeping.explained(done, session)?;
+        self.keeping.finish(session)?;
+        Ok(done)
+    }
+
     /// What takes most memory of it.
     pub(super) fn into_observed(self) -> impl Send + 'static {
         (self.observation, self.float)
@@ -70,6 +86,8 @@ impl Before<'_> {
 
 /// Observes the float model, runs it for the metrics, and collects the facts about the model and the samples that the
 /// reports and manifests of all targets contain.
+///
+/// Statistics that are new are still being stored when this returns: see [`Before::kept`].
 ///
 /// If several processes share the work, they make sure first that all of them work on the same.
 pub(super) fn before_targets<'a>(
@@ -116,12 +134,8 @@ pub(super) fn before_targets<'a>(
         let side = Some(side).filter(|_| evaluation.as_ref().is_some_and(compares));
         Ok::<_, Stop>((side, reference, notes.transpose()?))
     };
-    let (unkept, float) = strait_execute::both(
-        session.threads,
-        || observed.keep(&ready.model),
-        || is_run.then(run).transpose(),
-    )?;
-    unkept.iter().for_each(|text| session.say(text));
+    let mut keeping = Keeping::start(&observed, &ready.model, session)?;
+    let float = keeping.explained(is_run.then(run).transpose(), session)?;
     let (float, reference, float_notes) = float.unwrap_or_default();
     let is_random = config.calibration.data.as_ref().is_some_and(Data::is_random);
     let about_data: Vec<Diagnostic> = (is_random
@@ -161,6 +175,7 @@ pub(super) fn before_targets<'a>(
         ready,
         evaluation,
         observation: observed.observation,
+        keeping,
         float,
         reference,
         float_notes,

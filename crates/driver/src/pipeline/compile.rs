@@ -87,7 +87,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         lowered::foresee(loaded, &ready, (target.spec(), &selection), session)?;
     }
     let specs: Vec<&TargetSpec> = jobs.iter().map(|(target, ..)| target.spec()).collect();
-    let before = before_targets(loaded, &ready, &specs, session)?;
+    let mut before = before_targets(loaded, &ready, &specs, session)?;
     let compile = |(target, origin, formats, folder, writer): Chosen| {
         let id = target.spec().id.to_string();
         let (digest, report) = for_target(loaded, &before, (target, origin, formats), writer, session)?;
@@ -98,9 +98,9 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
             report,
         })
     };
-    let compiled: Vec<Compiled> = jobs.into_iter().map(compile).collect::<Result<_, _>>()?;
-    let observed = before.into_observed();
-    free_aside(session.threads, (observed, ready));
+    let compiled: Result<Vec<Compiled>, Stop> = jobs.into_iter().map(compile).collect();
+    let compiled = before.kept(compiled, session)?;
+    free_aside(session.threads, (before.into_observed(), ready));
     let artifact = |one: &Compiled| (format!("artifact for {}", one.target), one.digest);
     session.agree("artifacts", &compiled.iter().map(artifact).collect::<Vec<_>>())?;
     Ok(compiled)

@@ -22,6 +22,7 @@ mod gates;
 mod given;
 pub(crate) mod inputs;
 mod job;
+mod keeping;
 mod lowered;
 mod merge;
 mod mixed;

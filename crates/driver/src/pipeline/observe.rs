@@ -5,6 +5,7 @@ use std::{
     borrow::Cow,
     fs::{self, File},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use strait_compile::CompileError;
@@ -65,21 +66,21 @@ pub(super) fn statistics(needed: &Needed<'_>, cache: &Path, session: &Session<'_
     let path = cache.join(file_name(&needed.key));
     let found = needed.found(&path, session)?;
     Ok(Observed {
-        observation: found.observation,
-        outputs: found.outputs,
+        observation: found.observation.into(),
+        outputs: found.outputs.into(),
         unkept: found.is_new.then_some((path, needed.key)),
     })
 }
 
 /// Statistics of all calibration samples.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Observed {
-    pub(super) observation: Observation,
+    pub(super) observation: Arc<Observation>,
     /// The outputs of the float model for the first samples, in their order. There are none if the outputs are large, or
     /// if the statistics were read from a file beside which no outputs are stored.
-    pub(super) outputs: Vec<Vec<Tensor>>,
+    pub(super) outputs: Arc<Vec<Vec<Tensor>>>,
     /// Where the statistics have to be stored, and under which key. `None` if they are stored already.
-    unkept: Option<(PathBuf, StatisticsKey)>,
+    pub(super) unkept: Option<(PathBuf, StatisticsKey)>,
 }
 
 impl Observed {
@@ -87,7 +88,7 @@ impl Observed {
     /// error, because only the next run takes longer.
     ///
     /// # Errors
-    /// If a file of the model was changed in the meantime: the key was computed from the files before the run.
+    /// If a file of the model was changed since it was read: the key was computed from the files before the run.
     pub(super) fn keep(&self, model: &ModelFiles) -> Result<Option<String>, Stop> {
         let Some((path, key)) = &self.unkept else {
             return Ok(None);
@@ -107,11 +108,11 @@ impl Observed {
     /// # Errors
     /// As for [`Observed::keep`].
     pub(super) fn kept(mut self, model: &ModelFiles, session: &Session<'_>) -> Result<Observation, Stop> {
-        self.outputs.clear();
+        self.outputs = Arc::default();
         if let Some(text) = self.keep(model)? {
             session.say(&text);
         }
-        Ok(self.observation)
+        Ok(Arc::unwrap_or_clone(self.observation))
     }
 }
 

@@ -51,7 +51,8 @@ pub fn analyze(
     let loaded = &*expanded(loaded, &registry)?;
     let Single { target, origin, ready } = Single::new(loaded, registry, session)?;
     let (spec, id) = (target.spec(), target.spec().id.clone());
-    let before = before_targets(loaded, &ready, &[spec], session)?;
+    let mut before = before_targets(loaded, &ready, &[spec], session)?;
+    before.kept(Ok(()), session)?;
     let (of_target, selection) = ready.of_target(&before.observation, spec, loaded, session)?;
     let parts = (&*of_target.module, &*of_target.observation, &selection);
     let own = (target.clone(), origin);
