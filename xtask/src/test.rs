@@ -110,10 +110,28 @@ fn platforms() -> Outcome {
 }
 
 fn tests() -> Outcome {
-    match process::exists("cargo", &["nextest", "--version"]) {
+    let outcome = match process::exists("cargo", &["nextest", "--version"]) {
         true => run_cargo("nextest run --workspace --no-fail-fast"),
         false => run_cargo("test --workspace --all-targets --no-fail-fast"),
+    };
+    // The tests pass over kernels that cannot run here.
+    for name in instruction_sets_that_are_missing() {
+        eprintln!("skipped: the kernels for {name}, which this machine does not have");
     }
+    outcome
+}
+
+/// The instruction sets for which there are kernels and which this machine does not have, as `strait::Isa` names them.
+fn instruction_sets_that_are_missing() -> Vec<&'static str> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::is_x86_feature_detected as has;
+        let known = [("avx2", has!("avx2")), ("avx512-vnni", has!("avx512vnni"))];
+        let missing = known.iter().filter(|(_, is_here)| !is_here);
+        missing.map(|(name, _)| *name).collect()
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    vec!["avx2", "avx512-vnni"]
 }
 
 /// Runs the tests that try every accumulator. They say what differs and where.
