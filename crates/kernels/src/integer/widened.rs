@@ -1,8 +1,9 @@
 //! Register tiles of products on AVX2. Bytes are widened to words of 16 bits.
 //!
 //! The sums of `vpmaddubsw`, the product of bytes of AVX2, saturate. Where weights do not prove that they cannot
-//! ([`by_bytes`](super::by_bytes)), bytes are widened, and `vpmaddwd` adds the products of two neighbouring words. The bytes of a row are widened once, before all products that read them. Those of
-//! a panel are widened when they are loaded, for all rows of a tile.
+//! ([`by_bytes`](super::by_bytes)), bytes are widened, and `vpmaddwd` adds the products of two neighbouring words. The bytes
+//! of a row are widened once, before all products that read them. Those of a panel are widened when they are loaded, for all
+//! rows of a tile.
 //!
 //! A tile has six rows and two vectors of a panel. This takes all sixteen registers: twelve for accumulators, two for the
 //! panel, one for the words of a row, and one for products.

@@ -27,11 +27,11 @@ impl Form for AscendRequant {
     }
 
     fn lowest(&self) -> i32 {
+        // max(r, 0) + offset = max(r + offset, offset)
         lowest_with_relu(self.out(), self.relu.then_some(self.offset))
     }
 
     fn fields(&self) -> Fields<'_> {
-        // max(r, 0) + offset = max(r + offset, offset)
         Fields::default().scaled("scale", &self.scale).zero(self.offset)
     }
 
