@@ -48,11 +48,14 @@ fn setting<'a>(folder: &'a Path, [model, data]: &[PathBuf; 2], progress: &'a dyn
         .set(format!("calibration.data={}", quoted(data)))
 }
 
-/// Overwrites the end of a file in place.
+/// Overwrites data in place: the first sample of a file of samples, which is read again after the statistics are known,
+/// and the end of a model, where its weights are.
 fn overwrite(file: &Path) {
     let mut bytes = fs::read(file).unwrap();
-    let end = bytes.len() - 1000;
-    bytes[end..].iter_mut().for_each(|byte| *byte ^= 1);
+    let is_samples = file.extension().is_some_and(|extension| extension == "npy");
+    // An .npy file starts with a header of 128 bytes.
+    let start = if is_samples { 128 } else { bytes.len() - 1000 };
+    bytes[start..][..100].iter_mut().for_each(|byte| *byte ^= 1);
     let mut open = fs::OpenOptions::new().write(true).open(file).unwrap();
     open.write_all(&bytes).unwrap();
 }
