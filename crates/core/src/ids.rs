@@ -2,33 +2,47 @@
 //! confused.
 
 use std::fmt;
+use std::num::NonZeroU32;
 
-/// The largest number of entries in an arena. Ids have 32 bits.
-pub const MAX_ENTRIES: usize = u32::MAX as usize;
+/// The largest number of entries in an arena. Ids have 32 bits, and two of their values have another meaning: one says
+/// that an optional id is absent, and the other is [`NodeId::OUTSIDE`].
+pub const MAX_ENTRIES: usize = u32::MAX as usize - 1;
+
+/// The number of no entry.
+const LAST: u32 = MAX_ENTRIES as u32;
 
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident = $letter:literal;)*) => { $(
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(u32);
+        pub struct $name(NonZeroU32);
 
         impl $name {
             /// Makes the id of the entry at `index`. Arenas never have more than [`MAX_ENTRIES`] entries, so the
             /// conversion loses nothing.
             pub fn new(index: usize) -> Self {
                 debug_assert!(index < MAX_ENTRIES);
-                Self(index as u32)
+                Self::of(index as u32)
             }
 
             /// Returns the index of the entry in its arena.
             pub fn index(self) -> usize {
-                self.0 as usize
+                self.number() as usize
+            }
+
+            // The number is stored with 1 added, so that an optional id takes no more memory than an id.
+            const fn of(number: u32) -> Self {
+                Self(NonZeroU32::MIN.saturating_add(number))
+            }
+
+            const fn number(self) -> u32 {
+                self.0.get() - 1
             }
         }
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, concat!($letter, "{}"), self.0)
+                write!(f, concat!($letter, "{}"), self.number())
             }
         }
 
@@ -43,25 +57,25 @@ macro_rules! ids {
 impl NodeId {
     /// The id that stands for everything outside of a graph. The outside provides the graph's inputs and reads its
     /// outputs. No node has this id.
-    pub const OUTSIDE: NodeId = NodeId(u32::MAX);
+    pub const OUTSIDE: NodeId = NodeId::of(LAST);
 }
 
 impl Symbol {
     /// The symbol for a name that has not been chosen yet. No table of names contains it.
-    pub(crate) const UNNAMED: Symbol = Symbol(u32::MAX);
+    pub(crate) const UNNAMED: Symbol = Symbol::of(LAST);
 
     /// The first symbol that is a placeholder for a name.
-    const PLACEHOLDERS: u32 = u32::MAX - (1 << 20);
+    const PLACEHOLDERS: u32 = LAST - (1 << 20);
 
     /// Returns the placeholder with this number. In a patch that has not been applied yet, it stands for the name of an
     /// extent.
     pub(crate) fn placeholder(number: u32) -> Symbol {
-        Symbol(Symbol::PLACEHOLDERS + number % (1 << 20))
+        Symbol::of(Symbol::PLACEHOLDERS + number % (1 << 20))
     }
 
     /// True if the symbol is a [`Symbol::placeholder`].
     pub(crate) fn is_placeholder(self) -> bool {
-        self.0 >= Symbol::PLACEHOLDERS && self != Symbol::UNNAMED
+        self.number() >= Symbol::PLACEHOLDERS && self != Symbol::UNNAMED
     }
 }
 

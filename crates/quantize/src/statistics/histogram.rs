@@ -159,7 +159,12 @@ impl Histogram {
         // The span is at most MAX_BINS and contains bin 0, so every index fits into i16.
         let index = |x: &f32| floor(f64::from(*x) * scale);
         if elements.len() <= FEW {
-            let mut indices: Vec<i16> = finite.map(|x| index(x) as i16).collect();
+            let (mut indices, mut len) = ([0; FEW], 0);
+            for (place, x) in indices.iter_mut().zip(finite) {
+                *place = index(x) as i16;
+                len += 1;
+            }
+            let indices = &mut indices[..len];
             indices.sort_unstable();
             self.absorb(indices.chunk_by(i16::eq).map(|same| (same[0], same.len() as u64)));
         } else if let Some(scale) = self.exact_scale().filter(|_| all_finite) {
