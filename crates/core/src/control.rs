@@ -16,7 +16,7 @@ type OptionalType<'a> = Option<&'a TensorType>;
 impl Op {
     /// Returns the graphs that the op runs, in the order of its attributes.
     pub fn graphs(&self) -> SmallVec<[GraphId; 2]> {
-        let id = |graph: u32| GraphId::new(graph as usize);
+        let id = GraphId::of;
         match self {
             Op::Call(op) => smallvec![id(op.graph)],
             Op::If(op) => smallvec![id(op.then_graph), id(op.else_graph)],
@@ -37,7 +37,7 @@ impl Op {
     /// Returns the same op, but running other graphs. `of` maps the id of each graph to the id of its replacement.
     pub fn with_graphs(&self, of: impl Fn(GraphId) -> GraphId) -> Op {
         // Graph ids have 32 bits, so the cast loses nothing.
-        let id = |graph: u32| of(GraphId::new(graph as usize)).index() as u32;
+        let id = |graph: u32| of(GraphId::of(graph)).index() as u32;
         let mut other = self.clone();
         match &mut other {
             Op::Call(op) => op.graph = id(op.graph),

@@ -30,8 +30,9 @@ macro_rules! ids {
                 self.number() as usize
             }
 
-            // The number is stored with 1 added, so that an optional id takes no more memory than an id.
-            const fn of(number: u32) -> Self {
+            // The number is stored with 1 added, so that an optional id takes no more memory than an id. No entry has
+            // either of the two largest numbers, which become the same id.
+            pub(crate) const fn of(number: u32) -> Self {
                 Self(NonZeroU32::MIN.saturating_add(number))
             }
 

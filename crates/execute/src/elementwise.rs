@@ -49,6 +49,24 @@ pub(crate) fn map(
     }
 }
 
+/// `out = function(input)`, element by element.
+pub(crate) fn map_each(
+    input: Operand<'_, f32>,
+    out: &mut [f32],
+    function: impl Fn(f32) -> f32 + Sync,
+) -> Result<(), StepError> {
+    for_each_piece(out, PIECE, &|first, out| {
+        match input {
+            Operand::Slice(input) => {
+                let piece = input.get(first..first + out.len()).ok_or_else(lengths)?;
+                out.iter_mut().zip(piece).for_each(|(y, &x)| *y = function(x));
+            }
+            Operand::InPlace => out.iter_mut().for_each(|x| *x = function(*x)),
+        }
+        Ok(())
+    })
+}
+
 fn lengths() -> StepError {
     StepError::Ours("an operand and its result differ in length".into())
 }

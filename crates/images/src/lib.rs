@@ -18,6 +18,7 @@ mod pixels;
 mod place;
 mod png;
 mod resize;
+mod small;
 
 pub use decode::{MOST_BYTES, decode, decoder};
 pub use error::ImageError;

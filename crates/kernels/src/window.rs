@@ -218,11 +218,11 @@ impl Layout {
         self.output[0] * self.output[1]
     }
 
-    /// Copies one channel to this layout. `padded` has `plane` elements. Elements outside of the image become `pad`.
-    pub(crate) fn pad_plane<T: Copy>(&self, plane: &[T], pad: T, padded: &mut [T]) {
+    /// Copies one channel to this layout. `padded` has `plane` elements. Those outside of the image stay as they are, so the
+    /// next channel can be copied to the same place.
+    pub(crate) fn place_plane<T: Copy>(&self, plane: &[T], padded: &mut [T]) {
         let [top, left, ..] = self.window.pads;
         let stride = self.window.stride[1];
-        padded.fill(pad);
         let rows = padded.chunks_exact_mut(self.row).skip(top);
         for (row, source) in rows.zip(plane.chunks_exact(self.input[1].max(1))) {
             if stride == 1 {

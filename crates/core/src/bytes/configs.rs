@@ -143,10 +143,12 @@ impl<'a> Decoder<'a> {
 
     fn config(&self, r: &mut Reader<'a>, graph: &Graph, bound: usize) -> Read<Entry> {
         const WHAT: &str = "the place of a config";
+        const PLACE: &str = "an operand or a result of its node, or an input or an output of the graph";
         let at = r.at;
         let node = match r.u32(WHAT)? {
             ABSENT => NodeId::OUTSIDE,
-            node => NodeId::new(node as usize),
+            node if (node as usize) < graph.node_bound() => NodeId::new(node as usize),
+            node => return Err(BytesError::malformed(PLACE, at, node)),
         };
         let (tag, index) = (r.u8(WHAT)?, r.u32(WHAT)? as usize);
         let port = match tag {
@@ -158,8 +160,7 @@ impl<'a> Decoder<'a> {
         };
         let is_there = graph.value_at(node, port).is_some() && port.is_border() == (node == NodeId::OUTSIDE);
         if !is_there {
-            let what = "an operand or a result of its node, or an input or an output of the graph";
-            return Err(BytesError::malformed(what, at, index as u64));
+            return Err(BytesError::malformed(PLACE, at, index as u64));
         }
         Ok(Entry {
             node,

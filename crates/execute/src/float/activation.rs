@@ -1,6 +1,6 @@
 //! Piecewise functions of one variable: relu, clip, leaky relu, hard sigmoid, elu.
 
-use crate::elementwise::map;
+use crate::elementwise::{map, map_each};
 use crate::prelude::*;
 use strait_kernels::Context;
 use strait_kernels::float::{Unary, unary};
@@ -63,10 +63,7 @@ impl<F: Fn(f32) -> f32 + Send + Sync> Step for Activation<F> {
     }
 
     fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
-        map(io.operand(0)?, io.output()?, |input, out| {
-            out.iter_mut().zip(input).for_each(|(y, &x)| *y = (self.0)(x));
-            Ok(())
-        })
+        map_each(io.operand(0)?, io.output()?, &self.0)
     }
 }
 

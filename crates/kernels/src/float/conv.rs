@@ -69,7 +69,7 @@ pub fn conv(
         } else {
             for_each_chunk(&mut padded, layout.plane, conv.input.image(), |c, plane| {
                 let source = &image[c * conv.input.plane()..(c + 1) * conv.input.plane()];
-                layout.pad_plane(source, 0.0, plane);
+                layout.place_plane(source, plane);
             });
             &padded
         };

@@ -24,25 +24,32 @@ pub(super) fn depthwise(
     let taps = layout.tap_offsets(1);
     let per_channel = conv.out_channels / conv.input.channels;
     let steps = out.len().saturating_mul(taps.len());
-    for_each_chunk(out, per_channel * layout.positions(), steps, |index, out| {
-        let channel = index % conv.input.channels;
-        let image = &input[index * conv.input.plane()..(index + 1) * conv.input.plane()];
+    let of_plane = per_channel * layout.positions();
+    for_each_chunk(out, PLANES * of_plane, steps, |index, out| {
         let mut padded = vec![0.0; layout.plane + SLACK];
-        layout.pad_plane(image, 0.0, &mut padded[..layout.plane]);
-        for (o, out) in out.chunks_exact_mut(layout.positions()).enumerate() {
-            let o = channel * per_channel + o;
-            let weights = &weights[o * taps.len()..(o + 1) * taps.len()];
-            cx.run(PlaneTask {
-                layout,
-                image: &padded,
-                taps: &taps,
-                weights,
-                bias: bias.map_or(0.0, |b| b[o]),
-                out,
-            });
+        for (plane, out) in out.chunks_exact_mut(of_plane).enumerate() {
+            let plane = index * PLANES + plane;
+            let image = &input[plane * conv.input.plane()..(plane + 1) * conv.input.plane()];
+            layout.place_plane(image, &mut padded[..layout.plane]);
+            let channel = plane % conv.input.channels;
+            for (o, out) in out.chunks_exact_mut(layout.positions()).enumerate() {
+                let o = channel * per_channel + o;
+                let weights = &weights[o * taps.len()..(o + 1) * taps.len()];
+                cx.run(PlaneTask {
+                    layout,
+                    image: &padded,
+                    taps: &taps,
+                    weights,
+                    bias: bias.map_or(0.0, |b| b[o]),
+                    out,
+                });
+            }
         }
     });
 }
+
+/// The number of planes of the input that are padded one after the other in the same memory.
+const PLANES: usize = 8;
 
 /// Number of elements that exist in memory after the padded image, because a vector may read past the end of the last
 /// row. It is the number of lanes of the widest vector.

@@ -99,11 +99,11 @@ impl Strips<'_, '_> {
             ..
         } = self.weights;
         let (plane, planes) = (conv.input.plane() * width(element), conv.input.channels * layout.plane);
-        let mut padded = vec![T::default(); planes + COLUMNS];
+        let mut padded = vec![T::element(element, pad); planes + COLUMNS];
         for (b, image) in input.chunks_exact(conv.input.channels * plane).enumerate() {
             for_each_chunk(&mut padded[..planes], layout.plane, image.len() / 4, |c, to| {
                 let codes = T::elements(element, &image[c * plane..(c + 1) * plane]);
-                layout.pad_plane(&codes, T::element(element, pad), to);
+                layout.place_plane(&codes, to);
             });
             self.run(b, &padded)?;
         }

@@ -40,9 +40,8 @@ pub(super) fn depthwise<T: Lane>(
     let out = Shared::new(out);
     try_for_each(planes, steps, &|index| {
         let codes = T::elements(weights.element, &input[index * plane..(index + 1) * plane]);
-        let mut padded = vec![T::default(); layout.plane + LANES];
-        let pad = T::element(weights.element, weights.pad);
-        layout.pad_plane(&codes, pad, &mut padded[..layout.plane]);
+        let mut padded = vec![T::element(weights.element, weights.pad); layout.plane + LANES];
+        layout.place_plane(&codes, &mut padded[..layout.plane]);
         let channel = index % conv.input.channels;
         let per_channel = conv.out_channels / conv.input.channels;
         let [height, width] = layout.output;

@@ -131,14 +131,14 @@ const DARK: u8 = 127;
 /// factor. Also returns the level that is white.
 fn looks(mut raw: Vec<Option<Raw>>, budget: usize) -> (Vec<Option<Look>>, u8) {
     let levels = raw.iter().filter_map(|raw| match raw {
-        Some(Raw::Picture(picture)) => Some(picture.brightest()),
+        Some(Raw::Picture(picture)) => Some(picture.pixels.brightest()),
         _ => None,
     });
     let dark = levels.max().filter(|most| (1..=DARK).contains(most));
     let white = dark.unwrap_or(u8::MAX);
     for raw in &mut raw {
         if let Some(Raw::Picture(picture)) = raw {
-            picture.brighten(white);
+            picture.pixels.brighten(white);
         }
     }
     let pictures = raw.iter().filter_map(|raw| match raw {

@@ -9,7 +9,7 @@ const KEPT: usize = 4 * MOST_SIDE;
 
 /// A picture whose longer side has at most [`KEPT`] pixels.
 pub(super) struct Small {
-    pixels: Pixels,
+    pub(super) pixels: Pixels,
     /// Each pixel is the mean of a square of so many pixels wide and high.
     each: usize,
 }
@@ -18,21 +18,8 @@ impl Small {
     pub(super) fn new(pixels: &Pixels) -> Small {
         let each = pixels.width.max(pixels.height).div_ceil(KEPT).max(1);
         Small {
-            pixels: means(pixels, each),
+            pixels: pixels.shrunk(each),
             each,
-        }
-    }
-
-    /// The largest level.
-    pub(super) fn brightest(&self) -> u8 {
-        self.pixels.levels.iter().copied().max().unwrap_or(0)
-    }
-
-    /// Makes `white` the largest level, and the others brighter by the same factor.
-    pub(super) fn brighten(&mut self, white: u8) {
-        for level in &mut self.pixels.levels {
-            let scaled = (u32::from(*level) * 255 + u32::from(white) / 2) / u32::from(white).max(1);
-            *level = scaled.min(255) as u8;
         }
     }
 }
@@ -63,7 +50,7 @@ pub(super) fn fit(pictures: &[&Small], budget: usize) -> Vec<Look> {
 }
 
 fn png(pixels: &Pixels, factor: usize) -> (Pixels, Vec<u8>) {
-    let pixels = means(pixels, factor);
+    let pixels = pixels.shrunk(factor);
     let mut file = Vec::new();
     // Writing to memory cannot fail.
     let _ = encode_png(&pixels, &mut file);
@@ -75,42 +62,6 @@ fn look(pixels: &Pixels, each: usize, file: &[u8]) -> Look {
         size: [pixels.width, pixels.height].map(|side| side as u32),
         each: each as u32,
         png: base64(file),
-    }
-}
-
-/// Replaces each square of `each` · `each` pixels by its mean, rounded half up. Squares at the right and lower border may be
-/// cut.
-fn means(pixels: &Pixels, each: usize) -> Pixels {
-    if each <= 1 {
-        return pixels.clone();
-    }
-    let (width, height) = (pixels.width.div_ceil(each), pixels.height.div_ceil(each));
-    let row = (pixels.width * pixels.channels).max(1);
-    let square = each * pixels.channels.max(1);
-    let mut levels = Vec::with_capacity(width * height * pixels.channels);
-    for rows in pixels.levels.chunks(row * each) {
-        let mut sums = vec![0u64; width * pixels.channels];
-        for row in rows.chunks(row) {
-            for (sums, square) in sums.chunks_mut(pixels.channels.max(1)).zip(row.chunks(square)) {
-                for pixel in square.chunks(pixels.channels.max(1)) {
-                    sums.iter_mut()
-                        .zip(pixel)
-                        .for_each(|(sum, &level)| *sum += u64::from(level));
-                }
-            }
-        }
-        let high = rows.len() / row;
-        for (x, sums) in sums.chunks(pixels.channels.max(1)).enumerate() {
-            let wide = each.min(pixels.width - x * each);
-            let count = (high * wide).max(1) as u64;
-            levels.extend(sums.iter().map(|sum| ((sum + count / 2) / count).min(255) as u8));
-        }
-    }
-    Pixels {
-        width,
-        height,
-        channels: pixels.channels,
-        levels,
     }
 }
 
@@ -146,31 +97,6 @@ mod tests {
         for (length, expected) in expected.into_iter().enumerate() {
             assert_eq!(base64(&b"foobar"[..length]), expected);
         }
-    }
-
-    #[test]
-    fn means_are_rounded_and_squares_at_the_border_are_cut() {
-        let pixels = Pixels {
-            width: 3,
-            height: 2,
-            channels: 1,
-            levels: vec![0, 1, 10, 0, 1, 30],
-        };
-        let small = means(&pixels, 2);
-        assert_eq!((small.width, small.height, small.levels), (2, 1, vec![1, 20]));
-    }
-
-    #[test]
-    fn dark_pictures_become_brighter() {
-        let mut small = Small::new(&Pixels {
-            width: 3,
-            height: 1,
-            channels: 1,
-            levels: vec![0, 8, 16],
-        });
-        assert_eq!(small.brightest(), 16);
-        small.brighten(16);
-        assert_eq!(small.pixels.levels, [0, 128, 255]);
     }
 
     #[test]
