@@ -84,7 +84,7 @@ def graphs(arguments, figures):
     """Chains of residual blocks on tiny tensors, from the file to the artifact."""
     seconds = {}
     for nodes, has_samples, most_seconds, most_megabytes in GRAPHS:
-        model = arguments.graphs / f"residual_{nodes}.onnx"
+        model = arguments.graphs / f"chains_{nodes}.onnx"
         found = [graph(arguments, model, has_samples) for _ in range(rounds(arguments))]
         time, memory = (statistics.median(values) for values in zip(*((f.seconds, f.peak_bytes / 1e6) for f in found)))
         title = f"{nodes} nodes{'' if has_samples else ' without data'}"

@@ -54,7 +54,7 @@ fn graphs(folder: &Path) -> Result<(), Stop> {
     };
     for residual in SHAPES.iter().filter(|shape| shape.is_marked) {
         for nodes in NODES {
-            write(&format!("residual_{nodes}.onnx"), &|| (residual.model)(nodes))?;
+            write(&format!("chains_{nodes}.onnx"), &|| (residual.model)(nodes))?;
         }
     }
     Ok(write("samples.npy", &|| samples(SAMPLES, &shapes::INPUT))?)

@@ -99,17 +99,25 @@ fn begun() -> (File, Convolutions) {
     (File::new("x", &IMAGE), Convolutions { random: Random(0) })
 }
 
-/// Blocks of seven nodes: Conv, BatchNormalization, Relu, Conv, Identity, Add (of the block's input), Relu. With
-/// `refused`, one in this many nodes is a sum that no form can compute, because the scales of its operands differ too
+/// A chain has at most this many blocks. Numbers grow by about 1 % in each block. In a chain of 7,000 blocks they would become
+/// infinite, and everything that is computed from them would be measured in place of a network.
+const CHAIN: usize = 250;
+
+/// Chains of blocks, which all read the input, and whose results are added. A block has seven nodes: Conv,
+/// BatchNormalization, Relu, Conv, Identity, Add (of the block's input), Relu. With `refused`, one in this many nodes is a sum that no form can compute, because the scales of its operands differ too
 /// much. This is only noticed when the sum is lowered.
 fn residual(nodes: usize, refused: Option<usize>) -> Vec<u8> {
     let (mut graph, mut conv) = begun();
     constant(&mut graph, "zero", &[], &[0.0]);
     constant(&mut graph, "tiny", &[], &[1e-20]);
-    let mut x = "x".to_owned();
+    let (mut x, mut total) = ("x".to_owned(), None);
     let mut marked = 0;
     for block in 0..(nodes / 7).max(1) {
         let name = |part: &str| format!("b{block}_{part}");
+        if block > 0 && block % CHAIN == 0 {
+            total = Some(joined(&mut graph, total, x, &name("total")));
+            x = "x".to_owned();
+        }
         let [c1, n, r, c2, i, a, y] = ["c1", "n", "r", "c2", "i", "a", "y"].map(name);
         let statistics = ["g", "b", "m", "v"].map(name);
         for (name, value) in statistics.iter().zip([1.0, 0.0, 0.0, 1.0]) {
@@ -133,7 +141,15 @@ fn residual(nodes: usize, refused: Option<usize>) -> Vec<u8> {
             x = a;
         }
     }
-    graph.written(&[(&x, &IMAGE)])
+    let total = joined(&mut graph, total, x, "total");
+    graph.written(&[(&total, &IMAGE)])
+}
+
+/// Adds the result of a chain to the sum of those before it, if there is one.
+fn joined(graph: &mut File, total: Option<String>, x: String, name: &str) -> String {
+    let Some(total) = total else { return x };
+    graph.node("Add", &[&total, &x], name, &[]);
+    name.to_owned()
 }
 
 /// A value with many readers. One third of the nodes concatenate the value in one way, one third in another way, and
