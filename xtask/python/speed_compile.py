@@ -13,6 +13,8 @@ from speed_latency import configured, installed, quoted, samples_of
 # Ratios of time to ONNX Runtime's quantizer, and of memory.
 MODELS = {"mobilenet_v2": 0.35, "deit_tiny": 0.35, "resnet50": 0.4}
 MEMORY = 0.33
+# AI Edge Quantizer reads only TFLite, for which one model is converted; the ratio of time to it.
+EDGE = {"mobilenet_v2": 0.6}
 OBSERVERS = ["minmax", "percentile", "kl"]  # besides the target's own; the marks are for any
 TARGET = "generic-int8"
 TIMES = 20  # starts of a short command
@@ -23,24 +25,28 @@ GROWTH = 1.05
 
 
 def from_nothing(arguments, figures):
-    """Three models with 32 samples, in turns with ONNX Runtime's quantizer."""
+    """Three models with 32 samples, in turns with other quantizers."""
     if not installed("onnxruntime"):
         skipped("quantizing", "onnxruntime is not installed")
         return
-    if not installed("ai_edge_quantizer"):
+    has_edge = installed("ai_edge_quantizer")
+    if not has_edge:
         skipped("quantizing beside ai-edge-quantizer", "it is not installed")
     for name, mark in MODELS.items():
         model = arguments.models / f"{name}.onnx"
         if arguments.only not in name or not model.is_file():
             skipped(name, "not asked for" if model.is_file() else f"there is no {model}")
             continue
-        samples, costs, theirs = samples_of(arguments, model), {}, []
+        samples, costs, theirs, edges = samples_of(arguments, model), {}, [], []
         out, script = arguments.work / f"{name}.peer.onnx", Path(__file__).parent / "speed_peer.py"
+        edge = beside_edge(arguments, model, samples) if has_edge and name in EDGE else None
         for _ in range(rounds(arguments)):
             for observer in ["", *OBSERVERS]:
                 costs.setdefault(observer, []).append(once(arguments, model, samples, observer))
             command = [sys.executable, script, "onnxruntime", model, samples, out]
             theirs.append(processes.check(command, out.with_suffix(".log")))
+            if edge:
+                edges.append(processes.check(edge, arguments.work / f"{name}.edge.log"))
         for observer, ours in costs.items():
             title = f"compile {name}, {observer or 'own observer'}"
             pairs = [(own.seconds, their.seconds) for own, their in zip(ours, theirs)]
@@ -50,6 +56,20 @@ def from_nothing(arguments, figures):
             figures.add(of_rounds(f"{title}, processor time", "s", pairs, "onnxruntime"))
             pairs = [(own.peak_bytes / 1e6, their.peak_bytes / 1e6) for own, their in zip(ours, theirs)]
             figures.add(of_rounds(f"{title}, memory", "MB", pairs, "onnxruntime", mark=MEMORY))
+            if edge:
+                pairs = [(own.seconds, their.seconds) for own, their in zip(ours, edges)]
+                title = f"{title}, beside ai-edge-quantizer"
+                figures.add(of_rounds(title, "s", pairs, "ai-edge-quantizer", mark=EDGE[name]))
+
+
+def beside_edge(arguments, model, samples):
+    """Converts a model to TFLite, and returns the command with which AI Edge Quantizer quantizes it."""
+    import onnx
+    import speed_tflite
+
+    file, out = (arguments.work / f"{model.stem}.{kind}.tflite" for kind in ("float", "edge"))
+    file.write_bytes(speed_tflite.converted(onnx.load(model)))
+    return [sys.executable, Path(speed_tflite.__file__), file, samples, out]
 
 
 def rounds(arguments):

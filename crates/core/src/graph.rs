@@ -372,6 +372,6 @@ impl Graph {
     }
 }
 
-// A graph of a million nodes has more than twice as many values, and a compilation has four graphs at once.
+// A graph of a million nodes has about twice as many values, and a compilation has up to four graphs at once.
 #[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<Option<Node>>() <= 168 && size_of::<Option<Value>>() <= 136);

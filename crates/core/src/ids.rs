@@ -8,8 +8,8 @@ use std::num::NonZeroU32;
 /// that an optional id is absent, and the other is [`NodeId::OUTSIDE`].
 pub const MAX_ENTRIES: usize = u32::MAX as usize - 1;
 
-/// The number of no entry.
-const LAST: u32 = MAX_ENTRIES as u32;
+/// The smallest number that no entry has.
+const NO_ENTRY: u32 = MAX_ENTRIES as u32;
 
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident = $letter:literal;)*) => { $(
@@ -58,15 +58,15 @@ macro_rules! ids {
 impl NodeId {
     /// The id that stands for everything outside of a graph. The outside provides the graph's inputs and reads its
     /// outputs. No node has this id.
-    pub const OUTSIDE: NodeId = NodeId::of(LAST);
+    pub const OUTSIDE: NodeId = NodeId::of(NO_ENTRY);
 }
 
 impl Symbol {
     /// The symbol for a name that has not been chosen yet. No table of names contains it.
-    pub(crate) const UNNAMED: Symbol = Symbol::of(LAST);
+    pub(crate) const UNNAMED: Symbol = Symbol::of(NO_ENTRY);
 
     /// The first symbol that is a placeholder for a name.
-    const PLACEHOLDERS: u32 = LAST - (1 << 20);
+    const PLACEHOLDERS: u32 = NO_ENTRY - (1 << 20);
 
     /// Returns the placeholder with this number. In a patch that has not been applied yet, it stands for the name of an
     /// extent.

@@ -189,6 +189,19 @@ mod tests {
     }
 
     #[test]
+    fn every_element_is_mapped_in_place_too() {
+        let input: Vec<f32> = (0..3 * PIECE as i32 + 5).map(|at| at as f32).collect();
+        let expected: Vec<f32> = input.iter().map(|x| x + 0.5).collect();
+        let mut out = vec![0.0; input.len()];
+        map_each(Operand::Slice(&input), &mut out, |x| x + 0.5).unwrap();
+        assert_eq!(out, expected);
+        let mut out = input.clone();
+        map_each(Operand::InPlace, &mut out, |x| x + 0.5).unwrap();
+        assert_eq!(out, expected);
+        assert!(map_each(Operand::Slice(&input[1..]), &mut out, |x| x).is_err());
+    }
+
+    #[test]
     fn operands_meet_as_in_numpy() {
         assert_eq!(add(&[2, 2], &[2, 2], 4), [0, 101, 202, 303]);
         assert_eq!(add(&[2, 2], &[2], 4), [0, 101, 2, 103]);

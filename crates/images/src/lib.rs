@@ -5,7 +5,7 @@
 //! rows from top to bottom. The channels of a pixel are neighbours: red, green and blue, or a single one for gray.
 //!
 //! A network was trained on the exact levels that some library computed. A different method of resampling can by itself
-//! change levels by more than quantization does. So each step states the library whose [arithmetic](Like) it
+//! change levels by more than quantization does. So each step of the preprocessing states the library whose [arithmetic](Like) it
 //! reproduces, and tests compare the results with those of the library on the same decoded pixels.
 
 mod decode;

@@ -1,4 +1,5 @@
-//! Makes images small and bright, so that a person can look at them.
+//! Makes images small and bright, so that a person can look at them. No network sees these, so they need not be like those of
+//! any library. It is done here, because these loops over pixels are slow in a crate that is not optimized for speed.
 
 use crate::Pixels;
 
@@ -8,7 +9,7 @@ impl Pixels {
         self.levels.iter().copied().max().unwrap_or(0)
     }
 
-    /// Makes `white` the largest level, and the others brighter by the same factor.
+    /// Makes the level `white` 255, and all others brighter by the same factor.
     pub fn brighten(&mut self, white: u8) {
         for level in &mut self.levels {
             let scaled = (u32::from(*level) * 255 + u32::from(white) / 2) / u32::from(white).max(1);
@@ -23,9 +24,9 @@ impl Pixels {
         if each <= 1 {
             return self.clone();
         }
-        let channels = self.channels.max(1);
+        let channels = self.channels;
         let (width, height) = (self.width.div_ceil(each), self.height.div_ceil(each));
-        let row = self.row().max(1);
+        let row = self.row();
         let mut levels = Vec::with_capacity(width * height * channels);
         for rows in self.levels.chunks(row * each) {
             let mut sums = vec![0u64; width * channels];

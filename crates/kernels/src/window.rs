@@ -218,8 +218,8 @@ impl Layout {
         self.output[0] * self.output[1]
     }
 
-    /// Copies one channel to this layout. `padded` has `plane` elements. Those outside of the image stay as they are, so the
-    /// next channel can be copied to the same place.
+    /// Copies one channel to this layout. The caller has filled the `plane` elements of `padded` with the padding. Those outside
+    /// of the image stay as they are, so the next channel can be copied to the same place.
     pub(crate) fn place_plane<T: Copy>(&self, plane: &[T], padded: &mut [T]) {
         let [top, left, ..] = self.window.pads;
         let stride = self.window.stride[1];

@@ -58,7 +58,7 @@ pub(super) const SHAPES: &[Shape] = &[
     Shape::new("residual blocks, every hundredth node refused", |nodes| {
         residual(nodes, Some(REFUSED))
     }),
-    // All sums of the chain have to share one scale. `emit` is empty because the target's package is an archive, which
+    // All sums have to share one scale. `emit` is empty because the target's package is an archive, which
     // cannot contain so many tensors.
     Shape {
         target: "sima",
@@ -99,13 +99,14 @@ fn begun() -> (File, Convolutions) {
     (File::new("x", &IMAGE), Convolutions { random: Random(0) })
 }
 
-/// A chain has at most this many blocks. Numbers grow by about 1 % in each block. In a chain of 7,000 blocks they would become
-/// infinite, and everything that is computed from them would be measured in place of a network.
+/// A chain has at most this many blocks. Numbers grow by about 1.2 % in each block, so that those of a chain with 14,000 blocks
+/// become infinite after half of them. All layers after that would compute zeros or stay on the host, as in no network.
 const CHAIN: usize = 250;
 
 /// Chains of blocks, which all read the input, and whose results are added. A block has seven nodes: Conv,
-/// BatchNormalization, Relu, Conv, Identity, Add (of the block's input), Relu. With `refused`, one in this many nodes is a sum that no form can compute, because the scales of its operands differ too
-/// much. This is only noticed when the sum is lowered.
+/// BatchNormalization, Relu, Conv, Identity, Add (of the block's input), Relu. With `refused`, one in this many nodes is a
+/// sum that no form can compute, because the scales of its operands differ too much. This is only noticed when the sum is
+/// lowered.
 fn residual(nodes: usize, refused: Option<usize>) -> Vec<u8> {
     let (mut graph, mut conv) = begun();
     constant(&mut graph, "zero", &[], &[0.0]);

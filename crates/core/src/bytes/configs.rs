@@ -143,12 +143,11 @@ impl<'a> Decoder<'a> {
 
     fn config(&self, r: &mut Reader<'a>, graph: &Graph, bound: usize) -> Read<Entry> {
         const WHAT: &str = "the place of a config";
-        const PLACE: &str = "an operand or a result of its node, or an input or an output of the graph";
         let at = r.at;
         let node = match r.u32(WHAT)? {
             ABSENT => NodeId::OUTSIDE,
             node if (node as usize) < graph.node_bound() => NodeId::new(node as usize),
-            node => return Err(BytesError::malformed(PLACE, at, node)),
+            node => return Err(BytesError::malformed("the number of a node of the graph", at, node)),
         };
         let (tag, index) = (r.u8(WHAT)?, r.u32(WHAT)? as usize);
         let port = match tag {
@@ -160,7 +159,8 @@ impl<'a> Decoder<'a> {
         };
         let is_there = graph.value_at(node, port).is_some() && port.is_border() == (node == NodeId::OUTSIDE);
         if !is_there {
-            return Err(BytesError::malformed(PLACE, at, index as u64));
+            let what = "an operand or a result of its node, or an input or an output of the graph";
+            return Err(BytesError::malformed(what, at, index as u64));
         }
         Ok(Entry {
             node,

@@ -6,7 +6,7 @@ use super::gemm::BLOCK;
 use crate::context::Context;
 use crate::simd::Job;
 use crate::{
-    parallel::for_each_chunk,
+    parallel::{for_each_chunk, threads},
     simd::{F32s, Simd},
     window::{Conv, Layout},
 };
@@ -25,10 +25,11 @@ pub(super) fn depthwise(
     let per_channel = conv.out_channels / conv.input.channels;
     let steps = out.len().saturating_mul(taps.len());
     let of_plane = per_channel * layout.positions();
-    for_each_chunk(out, PLANES * of_plane, steps, |index, out| {
+    let planes = (out.len() / of_plane / (TASKS * threads())).clamp(1, PLANES);
+    for_each_chunk(out, planes * of_plane, steps, |index, out| {
         let mut padded = vec![0.0; layout.plane + SLACK];
         for (plane, out) in out.chunks_exact_mut(of_plane).enumerate() {
-            let plane = index * PLANES + plane;
+            let plane = index * planes + plane;
             let image = &input[plane * conv.input.plane()..(plane + 1) * conv.input.plane()];
             layout.place_plane(image, &mut padded[..layout.plane]);
             let channel = plane % conv.input.channels;
@@ -48,8 +49,11 @@ pub(super) fn depthwise(
     });
 }
 
-/// The number of planes of the input that are padded one after the other in the same memory.
+/// At most so many planes of the input are padded one after the other in the same memory.
 const PLANES: usize = 8;
+
+/// With fewer tasks for each thread, threads would wait for the last ones.
+const TASKS: usize = 4;
 
 /// Number of elements that exist in memory after the padded image, because a vector may read past the end of the last
 /// row. It is the number of lanes of the widest vector.
