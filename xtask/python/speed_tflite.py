@@ -1,9 +1,4 @@
-"""MobileNetV2 as a float TFLite file, and AI Edge Quantizer, which takes no other format, as a process of its own.
-
-    speed_tflite.py FLOAT.tflite SAMPLES.npy OUT.tflite      samples along the first axis, with channels first
-"""
-
-import sys
+"""MobileNetV2 as a float TFLite file, for AI Edge Quantizer, which takes no other format."""
 
 import flatbuffers
 import numpy as np
@@ -12,6 +7,7 @@ from ai_edge_litert import schema_py_generated as schema
 from litert import activation, options, window
 from onnx import numpy_helper
 
+# The names of its signature and of its input.
 SIGNATURE, INPUT = "serving_default", "input"
 
 
@@ -113,17 +109,3 @@ def converted(model):
         elif node.op_type not in ("Clip", "Constant"):
             raise ValueError(f"{node.op_type} is no operator of MobileNetV2")
     return file.written([known[graph.input[0].name]], [known[graph.output[0].name]])
-
-
-def main():
-    from ai_edge_quantizer import quantizer, recipe
-
-    model, samples, out = sys.argv[1:]
-    samples = np.load(samples).transpose(0, 2, 3, 1)
-    tool = quantizer.Quantizer(model, recipe.static_wi8_ai8())
-    observed = tool.calibrate({SIGNATURE: [{INPUT: sample[None]} for sample in samples]})
-    tool.quantize(observed).export_model(out, overwrite=True)
-
-
-if __name__ == "__main__":
-    main()
