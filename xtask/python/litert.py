@@ -76,13 +76,48 @@ def padding(name):
     return getattr(schema.Padding, name)
 
 
+def empty():
+    """A model of one graph that has nothing yet."""
+    graph, model = schema.SubGraphT(), schema.ModelT()
+    graph.tensors, graph.operators = [], []
+    model.version, model.subgraphs, model.buffers, model.operatorCodes = 3, [graph], [schema.BufferT()], []
+    return model
+
+
+def add_constant(model, entry, values):
+    """Gives a tensor the bytes of its elements."""
+    buffer = schema.BufferT()
+    buffer.data = np.frombuffer(values.tobytes(), np.uint8)
+    entry.buffer = len(model.buffers)
+    model.buffers.append(buffer)
+
+
+def add_operator(model, operator, operator_options, operands, outputs, version=None):
+    """Appends an operator to the graph of a model."""
+    code = schema.OperatorCodeT()
+    code.builtinCode, code.version = getattr(schema.BuiltinOperator, operator), version or VERSIONS.get(operator, 1)
+    code.deprecatedBuiltinCode = min(code.builtinCode, 127)  # the field that older files have: one byte
+    node = schema.OperatorT()
+    node.opcodeIndex, node.inputs, node.outputs = len(model.operatorCodes), operands, outputs
+    if operator_options is not None:
+        node.builtinOptions = operator_options
+        node.builtinOptionsType = getattr(schema.BuiltinOptions, type(operator_options).__name__.removesuffix("T"))
+    model.operatorCodes.append(code)
+    model.subgraphs[0].operators.append(node)
+
+
+def file_of(model):
+    """The bytes of a model's file."""
+    builder = flatbuffers.Builder(1024)
+    builder.Finish(model.Pack(builder), b"TFL3")
+    return bytes(builder.Output())
+
+
 def written(operator, operator_options, inputs, constants, outputs, order=None, version=None):
     """The file of a model of one operator; its operands are `inputs`, then `constants`, or these in another order, where -1 is
     left out."""
-    graph = schema.SubGraphT()
-    graph.tensors = []
-    model = schema.ModelT()
-    model.version, model.subgraphs, model.buffers = 3, [graph], [schema.BufferT()]
+    model = empty()
+    graph = model.subgraphs[0]
 
     def add(tensor, constant=False):
         entry = schema.TensorT()
@@ -90,10 +125,7 @@ def written(operator, operator_options, inputs, constants, outputs, order=None, 
         entry.type, entry.buffer = FOUR_BITS if tensor.packed else TYPES[tensor.values.dtype.name], 0
         entry.isVariable = tensor.variable
         if constant and not tensor.variable:
-            buffer = schema.BufferT()
-            buffer.data = np.frombuffer(stored(tensor).tobytes(), np.uint8)
-            entry.buffer = len(model.buffers)
-            model.buffers.append(buffer)
+            add_constant(model, entry, stored(tensor))
         if tensor.scale is not None:
             entry.quantization = quantization = schema.QuantizationParametersT()
             quantization.scale = np.atleast_1d(np.asarray(tensor.scale, np.float32))
@@ -106,19 +138,8 @@ def written(operator, operator_options, inputs, constants, outputs, order=None, 
     operands = graph.inputs + [add(tensor, True) for tensor in constants]
     operands = [at if at < 0 else operands[at] for at in order or range(len(operands))]
     graph.outputs = [add(output) for output in outputs]
-    code = schema.OperatorCodeT()
-    code.builtinCode, code.version = getattr(schema.BuiltinOperator, operator), version or VERSIONS.get(operator, 1)
-    code.deprecatedBuiltinCode = min(code.builtinCode, 127)  # the field that older files have: one byte
-    model.operatorCodes = [code]
-    node = schema.OperatorT()
-    node.inputs, node.outputs = operands, graph.outputs
-    if operator_options is not None:
-        node.builtinOptions = operator_options
-        node.builtinOptionsType = getattr(schema.BuiltinOptions, type(operator_options).__name__.removesuffix("T"))
-    graph.operators = [node]
-    builder = flatbuffers.Builder(1024)
-    builder.Finish(model.Pack(builder), b"TFL3")
-    return bytes(builder.Output())
+    add_operator(model, operator, operator_options, operands, graph.outputs, version)
+    return file_of(model)
 
 
 def computed(file, inputs, resolver=OpResolverType.BUILTIN_REF):

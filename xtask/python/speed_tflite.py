@@ -1,10 +1,9 @@
 """MobileNetV2 as a float TFLite file, for AI Edge Quantizer, which takes no other format."""
 
-import flatbuffers
 import numpy as np
 import onnx
 from ai_edge_litert import schema_py_generated as schema
-from litert import activation, options, window
+from litert import TYPES, activation, add_constant, add_operator, empty, file_of, options, window
 from onnx import numpy_helper
 
 # The names of its signature and of its input.
@@ -15,21 +14,15 @@ class File:
     """A float model of one graph, with channels last."""
 
     def __init__(self):
-        self.graph, self.model = schema.SubGraphT(), schema.ModelT()
-        self.graph.tensors, self.graph.operators = [], []
-        self.model.version, self.model.subgraphs = 3, [self.graph]
-        self.model.buffers, self.model.operatorCodes = [schema.BufferT()], []
+        self.model = empty()
+        self.graph = self.model.subgraphs[0]
 
     def tensor(self, name, shape, values=None):
         entry = schema.TensorT()
         entry.name, entry.shape, entry.buffer = name, [int(extent) for extent in shape], 0
-        entry.type = schema.TensorType.FLOAT32
+        entry.type = TYPES["float32" if values is None else values.dtype.name]
         if values is not None:
-            buffer = schema.BufferT()
-            buffer.data = np.frombuffer(np.ascontiguousarray(values).tobytes(), np.uint8)
-            entry.type = schema.TensorType.INT32 if values.dtype == np.int32 else schema.TensorType.FLOAT32
-            entry.buffer = len(self.model.buffers)
-            self.model.buffers.append(buffer)
+            add_constant(self.model, entry, values)
         self.graph.tensors.append(entry)
         return len(self.graph.tensors) - 1
 
@@ -37,15 +30,7 @@ class File:
         return self.tensor(name, values.shape, values)
 
     def node(self, operator, inputs, output, operator_options):
-        code = schema.OperatorCodeT()
-        code.builtinCode, code.version = getattr(schema.BuiltinOperator, operator), 1
-        code.deprecatedBuiltinCode = code.builtinCode
-        node = schema.OperatorT()
-        node.opcodeIndex, node.inputs, node.outputs = len(self.model.operatorCodes), inputs, [output]
-        node.builtinOptions = operator_options
-        node.builtinOptionsType = getattr(schema.BuiltinOptions, type(operator_options).__name__.removesuffix("T"))
-        self.model.operatorCodes.append(code)
-        self.graph.operators.append(node)
+        add_operator(self.model, operator, operator_options, inputs, [output], version=1)
 
     def written(self, inputs, outputs):
         self.graph.inputs, self.graph.outputs = inputs, outputs
@@ -53,9 +38,7 @@ class File:
         signature.signatureKey, signature.subgraphIndex = SIGNATURE, 0
         signature.inputs, signature.outputs = ([self.named(at) for at in ends] for ends in (inputs, outputs))
         self.model.signatureDefs = [signature]
-        builder = flatbuffers.Builder(1024)
-        builder.Finish(self.model.Pack(builder), b"TFL3")
-        return bytes(builder.Output())
+        return file_of(self.model)
 
     def named(self, at):
         entry = schema.TensorMapT()
