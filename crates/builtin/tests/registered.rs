@@ -3,7 +3,7 @@
 
 use std::path::Path;
 use strait_builtin as _;
-use strait_target::{OptionValue, Options, Origin, Registry};
+use strait_target::{OptionValue, Options, Origin, Registry, TargetFactory, inventory};
 
 #[test]
 fn the_expected_targets_are_registered_and_say_where_they_are_from() {
@@ -21,6 +21,15 @@ fn the_expected_targets_are_registered_and_say_where_they_are_from() {
     let version = env!("CARGO_PKG_VERSION");
     let expect = expect.map(|(id, package)| (id, format!("strait-target-{package} {version} (built in)")));
     assert_eq!(found, expect);
+}
+
+#[test]
+fn the_tables_of_all_targets_that_say_they_are_tested_are_right_with_each_overlay() {
+    let mut all = Registry::default();
+    for factory in inventory::iter::<TargetFactory> {
+        all.add(factory).unwrap_or_else(|e| panic!("{e}"));
+    }
+    assert_eq!(all.entries().count(), 4);
 }
 
 #[test]

@@ -49,7 +49,7 @@ pub use described::Described;
 #[cfg(feature = "schema")]
 pub use described::json_schema;
 pub use diagnostic::{Diagnostic, Diagnostics};
-pub use document::{Document, read, syntax, utf8};
+pub use document::{Document, converted, read, syntax, utf8};
 pub use glob::Glob;
 pub use key_path::KeyPath;
 pub use line::is_plain_line;

@@ -9,6 +9,7 @@
 mod candidate;
 pub mod dialect;
 mod emitted;
+mod factory;
 mod guard;
 mod registry;
 pub mod spec;
@@ -19,8 +20,9 @@ pub mod text;
 pub use candidate::{Candidate, Operand};
 pub use dialect::Dialect;
 pub use emitted::{Emitted, MOST_EMITTED_BYTES, MOST_FILE_BYTES};
+pub use factory::{Make, TargetFactory};
 pub use inventory;
-pub use registry::{Entry, LibraryOrigin, Make, Origin, Registry, RegistryError, TargetFactory, read_table};
+pub use registry::{Entry, LibraryOrigin, Origin, Registry, RegistryError, read_table};
 pub use spec::{OptionValue, Options, Table, TableError, TargetSpec};
 pub use table_target::{FormKernel, Prepare, TableTarget};
 pub use target::{Balanced, Decision, Emission, FusionSite, Joined, Observing, Recorded, Sink, Target, TargetError};

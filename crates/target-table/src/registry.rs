@@ -1,106 +1,15 @@
 //! The registry of all targets that a program can use.
 
 use crate::dialect::Dialect;
+use crate::factory::{Make, TargetFactory};
 use crate::guard::{Guarded, Vendor, caught};
 use crate::spec::{MAX_TABLE_BYTES, Options, Table, TableError};
 use crate::table_target::{FormKernel, Kernel, TableTarget};
-use crate::target::{Target, TargetError};
+use crate::target::Target;
 use std::collections::{BTreeMap, BTreeSet};
 use std::{fmt, path::Path, sync::Arc};
 use strait_document::diagnostic::SourceText;
 use strait_document::{Diagnostics, nearest};
-
-/// The entry that the crate of a target submits to the registry:
-///
-/// ```
-/// use strait_target::{FormKernel, TargetFactory, inventory};
-///
-/// inventory::submit! {
-///     TargetFactory::new(
-///         concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION")),
-///         "schema = 2 # include_str!(\"../target.toml\")",
-///     )
-///     .kernels(&[FormKernel::host("scale31")])
-/// }
-/// ```
-#[derive(Clone, Copy)]
-pub struct TargetFactory {
-    origin: &'static str,
-    table: &'static str,
-    kernels: &'static [FormKernel],
-    make: Option<&'static Make>,
-    dialect: Option<Dialect>,
-}
-
-/// The type of functions that make a target with code. The argument is a target that has only the table and the
-/// kernels. The function may have state of its own, may read the values of the options
-/// ([`TargetSpec::chosen`](crate::TargetSpec::chosen)), and may fail.
-pub type Make = dyn Fn(TableTarget) -> Result<Arc<dyn Target>, TargetError> + Send + Sync;
-
-impl TargetFactory {
-    /// Makes a factory for a target with this table. `origin` is the name and the version of the package, which errors
-    /// about the table mention.
-    pub const fn new(origin: &'static str, table: &'static str) -> TargetFactory {
-        TargetFactory {
-            origin,
-            table,
-            kernels: &[],
-            make: None,
-            dialect: None,
-        }
-    }
-
-    /// Name and version of the package that the target comes from.
-    pub const fn origin(&self) -> &'static str {
-        self.origin
-    }
-
-    /// The text of the table.
-    pub const fn table(&self) -> &'static str {
-        self.table
-    }
-
-    /// True if code of the crate makes the target ([`TargetFactory::code`]).
-    pub const fn has_code(&self) -> bool {
-        self.make.is_some()
-    }
-
-    /// True if the target has a kernel of its own for at least one of its forms.
-    pub const fn has_kernels(&self) -> bool {
-        let mut at = 0;
-        while at < self.kernels.len() {
-            if self.kernels[at].own.is_some() {
-                return true;
-            }
-            at += 1;
-        }
-        false
-    }
-
-    /// Adds kernels, one for each form of the table.
-    pub const fn kernels(self, kernels: &'static [FormKernel]) -> TargetFactory {
-        TargetFactory { kernels, ..self }
-    }
-
-    /// Adds code for what a table cannot express.
-    pub const fn code(self, make: &'static Make) -> TargetFactory {
-        TargetFactory {
-            make: Some(make),
-            ..self
-        }
-    }
-
-    /// Adds the settings of the vendor's own tool, which configurations may use. No setting may have the name of an
-    /// option of the table.
-    pub const fn dialect(self, dialect: Dialect) -> TargetFactory {
-        TargetFactory {
-            dialect: Some(dialect),
-            ..self
-        }
-    }
-}
-
-inventory::collect!(TargetFactory);
 
 /// Where a target comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -309,42 +218,34 @@ impl Registry {
         let mut factories: Vec<&TargetFactory> = inventory::iter::<TargetFactory>.into_iter().collect();
         factories.sort_by_key(|f| (f.origin, f.table));
         for factory in factories {
-            registry.add(factory)?;
+            registry.add_linked(factory, factory.is_tested)?;
         }
         Ok(registry)
     }
 
-    /// Adds a target that comes from a crate.
+    /// Adds a target that comes from a crate, and checks all of its table, also if the crate's tests do
+    /// ([`TargetFactory::tested`]).
     ///
     /// # Errors
     /// As for [`Registry::builtin`].
     pub fn add(&mut self, factory: &TargetFactory) -> Result<(), RegistryError> {
+        self.add_linked(factory, false)
+    }
+
+    fn add_linked(&mut self, factory: &TargetFactory, is_tested: bool) -> Result<(), RegistryError> {
         let origin = Origin::BuiltIn(factory.origin.into());
-        let table = Table::parse(factory.origin, factory.table)?;
-        let refused = |message| RegistryError::Kernels {
-            origin: origin.clone(),
-            message,
+        let own = factory.kernels.iter();
+        let (table, kernels) = if is_tested {
+            let kernels = own.map(|kernel| (kernel.form.to_owned(), kernel.own)).collect();
+            (Table::tested(factory.origin, factory.table)?, kernels)
+        } else {
+            let table = Table::parse(factory.origin, factory.table)?;
+            let kernels = fitting(table.forms(), factory.kernels).map_err(|message| RegistryError::Kernels {
+                origin: origin.clone(),
+                message,
+            })?;
+            (table, kernels)
         };
-        let forms = table.forms().clone();
-        let known = || forms.iter().map(String::as_str);
-        let mut kernels = BTreeMap::new();
-        for kernel in factory.kernels {
-            if !forms.contains(kernel.form) {
-                let help = nearest::help(kernel.form, known());
-                return Err(refused(format!(
-                    "a kernel for the form `{}`, which its table does not have; {help}",
-                    kernel.form
-                )));
-            }
-            if kernels.insert(kernel.form.to_owned(), kernel.own).is_some() {
-                return Err(refused(format!("two kernels for the form `{}`", kernel.form)));
-            }
-        }
-        if let Some(form) = known().find(|form| !kernels.contains_key(*form)) {
-            return Err(refused(format!(
-                "no kernel for the form `{form}` of its table; name one in `kernels`, or `FormKernel::host` for the host's"
-            )));
-        }
         self.insert(Entry {
             origin,
             table,
@@ -444,6 +345,32 @@ impl Registry {
     /// As for [`Registry::entry`] and [`Entry::target`].
     pub fn get(&self, id: &str, options: &Options) -> Result<Arc<dyn Target>, RegistryError> {
         self.entry(id)?.target(options)
+    }
+}
+
+/// Returns the kernels by form.
+///
+/// # Errors
+/// If a form has no kernel or two, or if a kernel is for a form that there is not.
+fn fitting(forms: &BTreeSet<String>, own: &[FormKernel]) -> Result<BTreeMap<String, Kernel>, String> {
+    let mut kernels = BTreeMap::new();
+    for kernel in own {
+        if !forms.contains(kernel.form) {
+            let help = nearest::help(kernel.form, forms.iter().map(String::as_str));
+            return Err(format!(
+                "a kernel for the form `{}`, which its table does not have; {help}",
+                kernel.form
+            ));
+        }
+        if kernels.insert(kernel.form.to_owned(), kernel.own).is_some() {
+            return Err(format!("two kernels for the form `{}`", kernel.form));
+        }
+    }
+    match forms.iter().find(|form| !kernels.contains_key(*form)) {
+        None => Ok(kernels),
+        Some(form) => Err(format!(
+            "no kernel for the form `{form}` of its table; name one in `kernels`, or `FormKernel::host` for the host's"
+        )),
     }
 }
 

@@ -53,6 +53,11 @@ fn a_form_without_kernel_and_a_kernel_without_form_are_named() {
         error(&factory("mine 1.0.0", TABLE, &FORMS[1..])),
         "mine 1.0.0 (built in): no kernel for the form `shift` of its table; name one in `kernels`, or `FormKernel::host` for the host's"
     );
+    // Also if the factory says that tests check it: they do so by this function.
+    assert_eq!(
+        error(&factory("mine 1.0.0", TABLE, &FORMS[1..]).tested()),
+        error(&factory("mine 1.0.0", TABLE, &FORMS[1..]))
+    );
     let unknown = [&FORMS[..], &["fractionl"]].concat();
     assert_eq!(
         error(&factory("mine 1.0.0", TABLE, &unknown)),

@@ -29,6 +29,7 @@ inventory::submit! {
             FormKernel::host("dequant-s16"),
             FormKernel::host("requant-s16"),
         ])
+    .tested()
     .dialect(Dialect::of::<amct::Simple>())
     .code(&|table| Ok(Arc::new(Ascend(table))))
 }

@@ -19,4 +19,5 @@ inventory::submit! {
             FormKernel::host("float64-8"),
             FormKernel::host("mean"),
         ])
+    .tested()
 }

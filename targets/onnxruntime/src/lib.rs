@@ -11,4 +11,5 @@ inventory::submit! {
         include_str!("../target.toml"),
     )
     .kernels(&[FormKernel::host("product"), FormKernel::host("zero-inside")])
+    .tested()
 }

@@ -26,6 +26,7 @@ inventory::submit! {
             FormKernel::new("tflite", &multiply_shift::prepare),
             FormKernel::new("common-grid", &multiply_shift::prepare),
         ])
+    .tested()
     .code(&|table| Ok(Arc::new(Mla(table))))
 }
 

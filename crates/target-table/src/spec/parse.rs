@@ -11,12 +11,13 @@ use std::sync::Arc;
 use strait_document::diagnostic::SourceText;
 use strait_document::{Diagnostic, Diagnostics, KeyPath, Node, Value, nearest};
 
-/// A table that was read and checked with each of its overlays.
+/// A table that was read and checked with each of its overlays, or only with the defaults of its options if tests check the rest
+/// ([`TargetFactory::tested`](crate::TargetFactory::tested)).
 #[derive(Clone)]
 pub struct Table {
     text: Arc<SourceText>,
     id: String,
-    /// The names of the forms, including those of all overlays.
+    /// The names of the forms, including those of all overlays that were checked.
     forms: BTreeSet<String>,
     /// Findings about features that need code of a target's crate. The first list has all such findings. The second
     /// list is for a target whose code writes a package: it leaves out the findings about the package.
@@ -68,14 +69,22 @@ impl Table {
     /// folder.
     pub fn parse(name: impl Into<String>, text: impl Into<String>) -> Result<Table, Diagnostics> {
         let (name, text) = (name.into(), text.into());
-        Table::checked(Arc::new(SourceText { name, text }), &|_| {
-            Err("only a table in a file stands on another: this one is part of a program or of a library".into())
-        })
+        Table::checked(Arc::new(SourceText { name, text }), &alone)
+    }
+
+    /// As [`Table::parse`], but for a table that tests have checked, and only with the defaults of its options.
+    pub(crate) fn tested(name: &str, text: &str) -> Result<Table, Diagnostics> {
+        let (name, text) = (name.into(), text.into());
+        Table::made(Arc::new(SourceText { name, text }), &alone, Checks::InTests)
     }
 
     /// As [`Table::parse`], but for a table in a file, which may extend a table in the same folder.
     pub(crate) fn checked(text: Arc<SourceText>, beside: &Beside<'_>) -> Result<Table, Diagnostics> {
-        let plain = plain(&text, beside)?;
+        Table::made(text, beside, Checks::Here)
+    }
+
+    fn made(text: Arc<SourceText>, beside: &Beside<'_>, checks: Checks) -> Result<Table, Diagnostics> {
+        let plain = plain(&text, beside, checks)?;
         let mut table = Table {
             id: String::new(),
             forms: BTreeSet::new(),
@@ -85,9 +94,12 @@ impl Table {
             text,
         };
         let plain = Arc::clone(&table.plain);
-        // The table with the defaults of its options, and with each of its overlays in turn.
-        let variants = std::iter::once(Options::new()).chain(overlays(&plain.spec));
-        let variants = variants.map(|options| table.with(&plain, &options));
+        let others = match checks {
+            Checks::Here => overlays(&plain.spec),
+            Checks::InTests => Vec::new(),
+        };
+        let variants = std::iter::once(Options::new()).chain(others);
+        let variants = variants.map(|options| table.with(&plain, &options, checks));
         let variants = variants.collect::<Result<Vec<_>, _>>()?;
         table.code = [false, true].map(|emits| {
             let findings = variants.iter().flat_map(|(spec, tree)| check::code(spec, tree, emits));
@@ -160,11 +172,11 @@ impl Table {
         let defaults = self.default_spec();
         match chosen(&plain.spec, options) == defaults.chosen {
             true => Ok(defaults.clone()),
-            false => Ok(self.with(plain, options)?.0.into_owned()),
+            false => Ok(self.with(plain, options, Checks::Here)?.0.into_owned()),
         }
     }
 
-    /// The names of the forms, including those of all overlays.
+    /// The names of the forms, including those of all overlays that were checked.
     pub(crate) fn forms(&self) -> &BTreeSet<String> {
         &self.forms
     }
@@ -182,7 +194,7 @@ impl Table {
 
     /// Makes the checked table with the overlays for these values of its options. Returns the table with its tree,
     /// which has the place of each key in the text.
-    fn with<'a>(&self, plain: &'a Plain, options: &Options) -> Result<Variant<'a>, Diagnostics> {
+    fn with<'a>(&self, plain: &'a Plain, options: &Options, checks: Checks) -> Result<Variant<'a>, Diagnostics> {
         let overlay = |(option, value): (&String, &super::OptionValue)| {
             let path = KeyPath::of(&["overlay", option, &value.to_string()]);
             plain.tree.find(&path)
@@ -195,8 +207,7 @@ impl Table {
             Some(_) => {
                 let mut merged = plain.parsed.clone();
                 overlays.for_each(|overlay| extends::merge(&mut merged, overlay));
-                let mut spec = read(&mut merged)?;
-                check::check(&spec, &merged)?;
+                let mut spec = read(&mut merged, checks)?;
                 spec.digest = self.digest();
                 spec.bases.clone_from(&plain.spec.bases);
                 // The merged table keeps all overlays, including those that were not applied.
@@ -207,6 +218,11 @@ impl Table {
         spec.chosen = chosen;
         Ok((Cow::Owned(spec), merged))
     }
+}
+
+/// Refuses every table that a table without a folder extends.
+fn alone(_: &str) -> Result<Arc<SourceText>, String> {
+    Err("only a table in a file stands on another: this one is part of a program or of a library".into())
 }
 
 /// A table for values of its options, with its tree.
@@ -232,26 +248,41 @@ struct Plain {
 }
 
 /// Parses the text of a table and all tables that it extends, and checks the table without overlays.
-fn plain(text: &Arc<SourceText>, beside: &Beside<'_>) -> Result<Plain, Diagnostics> {
+fn plain(text: &Arc<SourceText>, beside: &Beside<'_>, checks: Checks) -> Result<Plain, Diagnostics> {
     let (mut parsed, bases) = extends::tree(text, beside)?;
     let mut tree = parsed.clone();
-    let mut spec = read(&mut tree)?;
+    // The table is also checked without overlays, since a key that only an overlay has would be missing for the
+    // option's other values.
+    let mut spec = read(&mut tree, checks)?;
     if let Value::Table(entries) = &mut parsed.value {
         entries.retain(|key| key != "overlay");
     }
-    // The table is also checked without overlays, since a key that only an overlay has would be missing for the
-    // option's other values.
-    check::check(&spec, &tree)?;
     spec.digest = Sha256::digest(&text.text).into();
     spec.bases = bases;
     spec.chosen = chosen(&spec, &Options::new());
     Ok(Plain { parsed, tree, spec })
 }
 
+/// Where a table is checked.
+#[derive(Clone, Copy)]
+enum Checks {
+    /// In this program.
+    Here,
+    /// In tests.
+    InTests,
+}
+
 /// Reads the table from a tree.
-fn read(tree: &mut Node) -> Result<TargetSpec, Diagnostics> {
-    spelling::check(tree)?;
-    strait_document::read(tree)
+fn read(tree: &mut Node, checks: Checks) -> Result<TargetSpec, Diagnostics> {
+    match checks {
+        Checks::Here => {
+            spelling::check(tree)?;
+            let spec = strait_document::read(tree)?;
+            check::check(&spec, tree)?;
+            Ok(spec)
+        }
+        Checks::InTests => strait_document::converted(tree),
+    }
 }
 
 /// For each of the overlays that do not apply by default, the value of an option with which it applies.
