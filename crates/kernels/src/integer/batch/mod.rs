@@ -35,7 +35,7 @@ use strait_requantize::{
     IntType, Requantization,
     form::{Arithmetic, Channel},
 };
-pub(crate) use tile::{Tile, TileJob};
+pub(crate) use tile::{Tile, TileJob, store_first};
 pub(crate) use wide::Wide;
 
 /// A form's batch kernel, which computes on whole vectors, with the constants of all channels. Its results are those

@@ -180,7 +180,7 @@ impl<S: Source, K: Kernel<C, S::Lanes>, const C: usize> TileJob<'_, S, K, C> {
 /// # Safety
 /// The bytes must be writable, and the machine must have the instruction set of the vectors `V`.
 #[inline(always)]
-unsafe fn store_first<V: I32s>(out: Elements, four: [V; 4], bounds: [V; 2], to: *mut u8, bytes: usize) {
+pub(crate) unsafe fn store_first<V: I32s>(out: Elements, four: [V; 4], bounds: [V; 2], to: *mut u8, bytes: usize) {
     let vector = 4 * V::LANES;
     // SAFETY: only bytes that exist are stored. The caller guarantees the instruction set.
     unsafe {

@@ -17,8 +17,8 @@ pub enum Activation {
     Silu,
 }
 
-/// The largest number of elements of four vectors.
-pub(super) const BLOCK: usize = 64;
+/// The largest number of elements of a vector.
+pub(super) const MOST_LANES: usize = 16;
 
 impl Activation {
     /// The function of one number.
@@ -36,12 +36,12 @@ impl Activation {
         }
     }
 
-    /// The function of four vectors.
+    /// The function of some vectors.
     ///
     /// # Safety
     /// The machine must have the instruction set of the vectors `V`.
     #[inline(always)]
-    pub(super) unsafe fn of<V: I32s>(self, mut x: [V; 4]) -> [V; 4] {
+    pub(super) unsafe fn of<V: I32s, const N: usize>(self, mut x: [V; N]) -> [V; N] {
         for x in &mut x {
             // SAFETY: the caller upholds the safety contract of this method.
             *x = unsafe { self.one(*x) };
@@ -81,7 +81,7 @@ unsafe fn silu<V: I32s>(x: V) -> V {
         if let Some(y) = x.silu_f32() {
             return y;
         }
-        let mut numbers = [0.0_f32; BLOCK / 4];
+        let mut numbers = [0.0_f32; MOST_LANES];
         x.store(numbers.as_mut_ptr().cast());
         numbers[..V::LANES].iter_mut().for_each(|x| *x = silu32(*x));
         V::load(numbers.as_ptr().cast())
@@ -145,7 +145,7 @@ const TIE: f32 = 0.5 - 1.0 / 4096.0;
 /// # Safety
 /// The machine must have the instruction set of the vectors `V`.
 #[inline(always)]
-pub(super) unsafe fn silu_codes<V: I32s>(x: [V; 4], narrow: &Narrow<V>) -> [V; 4] {
+pub(super) unsafe fn silu_codes<V: I32s, const N: usize>(x: [V; N], narrow: &Narrow<V>) -> [V; N] {
     // SAFETY: the caller upholds the safety contract of this function.
     unsafe {
         let (tie, size) = (V::splat(TIE.to_bits() as i32), V::splat(i32::MAX));

@@ -15,14 +15,14 @@ use crate::context::{Context, VectorJob};
 use crate::error::{KernelError, expect_len, product};
 use crate::integer::{
     Axis, OutputTile,
-    batch::Elements,
+    batch::{Elements, store_first},
     bytes::width,
     tiles::{Array, LONG_PIECE},
 };
 use crate::parallel::Shared;
 use crate::simd::I32s;
 pub use activation::Activation;
-use activation::{BLOCK, silu_codes};
+use activation::silu_codes;
 use narrowing::{Narrow, Narrowing};
 pub use operand::ChainSlice;
 use operand::{Grids, Row};
@@ -221,116 +221,181 @@ impl VectorJob for ChainJob<'_> {
         } else {
             (rows, columns)
         };
-        for row in 0..rows {
-            let channel = first_channel + if across { 0 } else { row };
-            // SAFETY: the caller guarantees the instruction set.
-            unsafe { self.row::<V>(row, columns, channel, across) };
+        // SAFETY: the caller guarantees the instruction set.
+        unsafe {
+            let mut codes = None;
+            if let Some(narrowing) = self.narrowing {
+                codes = Some(ToCodes::<V>::new(narrowing));
+            }
+            for row in 0..rows {
+                let channel = first_channel + if across { 0 } else { row };
+                self.row(row, columns, (channel, across), codes.as_ref());
+            }
         }
     }
 }
 
 impl ChainJob<'_> {
-    /// Computes the first `count` elements of a row of the tile.
+    /// Computes the first `count` elements of a row of the tile. `channels` is the channel of the first, and says whether each
+    /// element is of the next channel.
     ///
     /// # Safety
     /// The machine must have the instruction set of the vectors `V`.
     #[inline(always)]
-    unsafe fn row<V: I32s>(&self, row: usize, count: usize, channel: usize, across: bool) {
-        let block = 4 * V::LANES;
-        let parts = self.operands.iter().zip(&self.chain.operands);
-        // SAFETY: whole blocks are loaded and stored only where there are that many elements. Tiles of different tasks do not
-        // overlap, and the borrows end with this row. The caller guarantees the instruction set.
+    unsafe fn row<V: I32s>(&self, row: usize, count: usize, channels: (usize, bool), codes: Option<&ToCodes<V>>) {
+        // SAFETY: whole vectors are loaded only where there are that many elements. Tiles of different tasks do not overlap, and
+        // the borrows end with this row. The caller guarantees the instruction set.
         unsafe {
-            let mut parts = parts.map(|(operand, grids)| {
-                let part = operand.part(self.first + row * self.stride, count);
-                Row::<V>::new(part, grids.as_ref(), channel, across)
-            });
-            let Some(mut first) = parts.next() else { return };
-            let mut second = parts.next();
-            let mut reals = self.reals.map(|place| place.bytes(size_of::<f32>(), row, 0, count));
-            let mut codes = self.narrowing.map(|narrowing| {
-                let (out, elements) = (narrowing.quantization.out, narrowing.elements());
-                CodeRow {
-                    elements,
-                    narrow: narrowing.vectors::<V>(),
-                    bounds: elements.bounds::<V>([out.min(), out.max()]),
-                    bytes: self.place.bytes(elements.bytes(), row, 0, count),
-                }
-            });
+            let Some(first) = self.operand(0, row, count, channels) else {
+                return;
+            };
+            let reals = self.reals.map(|place| place.bytes(size_of::<f32>(), row, 0, count));
+            let codes = codes.map(|codes| (codes, self.place.bytes(codes.elements.bytes(), row, 0, count)));
             // Approximations serve if only codes are stored.
             let near = reals.is_none() && self.narrowing.is_some_and(Narrowing::is_byte);
-            let near = near && self.chain.activation == Activation::Silu;
-            for at in (0..count).step_by(block) {
-                let left = block.min(count - at);
-                let mut x = first.next(at, left == block);
-                if let Some(second) = &mut second {
-                    let others = second.next(at, left == block);
-                    for (x, other) in x.iter_mut().zip(others) {
-                        *x = x.add_f32(other);
-                    }
-                }
-                let results = match &codes {
-                    Some(codes) if near => silu_codes(x, &codes.narrow),
-                    codes => {
-                        let y = self.chain.activation.of(x);
-                        if let Some(reals) = &mut reals {
-                            store_reals(y, &mut reals[4 * at..][..4 * left]);
-                        }
-                        match codes {
-                            Some(codes) => codes.narrow.codes(y),
-                            None => continue,
-                        }
-                    }
+            let mut steps = RowSteps {
+                first,
+                second: self.operand(1, row, count, channels),
+                activation: self.chain.activation,
+                near: near && self.chain.activation == Activation::Silu,
+                reals,
+                codes,
+            };
+            // A row of a convolution's tile is short, so at its end only the vectors that have elements are computed.
+            let mut at = 0;
+            while at < count {
+                at += match (count - at) / V::LANES {
+                    0 => steps.next::<1>(at, count - at),
+                    1 => steps.next::<1>(at, V::LANES),
+                    2 => steps.next::<2>(at, 2 * V::LANES),
+                    3 => steps.next::<3>(at, 3 * V::LANES),
+                    _ => steps.next::<4>(at, 4 * V::LANES),
                 };
-                if let Some(codes) = &mut codes {
-                    codes.store(results, at, left);
+            }
+        }
+    }
+
+    /// The elements of an operand in a row of the tile; `None` if there is no such operand.
+    ///
+    /// # Safety
+    /// As for [`ChainJob::row`].
+    #[inline(always)]
+    unsafe fn operand<V: I32s>(
+        &self,
+        index: usize,
+        row: usize,
+        count: usize,
+        (channel, across): (usize, bool),
+    ) -> Option<Row<'_, V>> {
+        let (operand, grids) = (self.operands.get(index)?, self.chain.operands.get(index)?);
+        let part = operand.part(self.first + row * self.stride, count);
+        // SAFETY: the caller upholds the safety contract of this method.
+        Some(unsafe { Row::new(part, grids.as_ref(), channel, across) })
+    }
+}
+
+/// The steps of a chain in one row.
+struct RowSteps<'a, 'b, V> {
+    first: Row<'a, V>,
+    second: Option<Row<'a, V>>,
+    activation: Activation,
+    /// True if approximations of SiLU serve.
+    near: bool,
+    reals: Option<&'b mut [u8]>,
+    codes: Option<(&'b ToCodes<V>, &'b mut [u8])>,
+}
+
+impl<V: I32s> RowSteps<'_, '_, V> {
+    /// Computes `count` elements from an index on, which fill `N` vectors or are fewer than one vector has. Returns `count`.
+    ///
+    /// # Safety
+    /// There must be that many elements. The machine must have the instruction set of the vectors `V`.
+    #[inline(always)]
+    unsafe fn next<const N: usize>(&mut self, at: usize, count: usize) -> usize {
+        // SAFETY: the caller upholds the safety contract of this method.
+        unsafe {
+            let whole = count == N * V::LANES;
+            let mut x = self.first.next::<N>(at, whole);
+            if let Some(second) = &mut self.second {
+                let others = second.next::<N>(at, whole);
+                for (x, other) in x.iter_mut().zip(others) {
+                    *x = x.add_f32(other);
                 }
             }
+            let results = match &self.codes {
+                Some((codes, _)) if self.near => silu_codes(x, &codes.narrow),
+                codes => {
+                    let y = self.activation.of(x);
+                    if let Some(reals) = &mut self.reals {
+                        store_reals(y, &mut reals[4 * at..][..4 * count]);
+                    }
+                    match codes {
+                        Some((codes, _)) => codes.narrow.codes(y),
+                        None => return count,
+                    }
+                }
+            };
+            if let Some((codes, to)) = &mut self.codes {
+                let width = codes.elements.bytes();
+                codes.store(results, &mut to[at * width..][..count * width]);
+            }
+            count
         }
     }
 }
 
-/// The codes of a row.
-struct CodeRow<'a, V> {
+/// The vectors with which results become codes.
+struct ToCodes<V> {
     elements: Elements,
     narrow: Narrow<V>,
     bounds: [V; 2],
-    bytes: &'a mut [u8],
 }
 
-impl<V: I32s> CodeRow<'_, V> {
-    /// Stores the first `count` of four vectors of results, from the element `at` on.
+impl<V: I32s> ToCodes<V> {
+    /// # Safety
+    /// The machine must have the instruction set of the vectors `V`.
+    #[inline(always)]
+    unsafe fn new(narrowing: &Narrowing) -> ToCodes<V> {
+        let (out, elements) = (narrowing.quantization.out, narrowing.elements());
+        // SAFETY: the caller upholds the safety contract of this function.
+        unsafe {
+            ToCodes {
+                elements,
+                narrow: narrowing.vectors(),
+                bounds: elements.bounds([out.min(), out.max()]),
+            }
+        }
+    }
+
+    /// Stores the codes of some vectors of results, as many as there are bytes for.
     ///
     /// # Safety
     /// The machine must have the instruction set of the vectors `V`.
     #[inline(always)]
-    unsafe fn store(&mut self, results: [V; 4], at: usize, count: usize) {
-        let (width, vector) = (self.elements.bytes(), 4 * V::LANES);
-        let to = &mut self.bytes[at * width..][..count * width];
-        // SAFETY: a whole block is stored where the slice has it. Otherwise it is stored in an array that has room for the
-        // widest elements. The caller guarantees the instruction set.
+    unsafe fn store<const N: usize>(&self, results: [V; N], to: &mut [u8]) {
+        let (start, bytes, vector) = (to.as_mut_ptr(), to.len(), 4 * V::LANES);
+        // SAFETY: only bytes of the slice are stored. The caller guarantees the instruction set.
         unsafe {
-            if count == 4 * V::LANES {
-                let start = to.as_mut_ptr();
-                self.elements
-                    .store(results, self.bounds, |i, v| v.store(start.add(i * vector)));
-                return;
+            let mut four = [V::splat(0); 4];
+            for (to, result) in four.iter_mut().zip(results) {
+                *to = result;
             }
-            let mut all = [0_u8; 4 * BLOCK];
-            let start = all.as_mut_ptr();
-            self.elements
-                .store(results, self.bounds, |i, v| v.store(start.add(i * vector)));
-            to.copy_from_slice(&all[..to.len()]);
+            if bytes == 4 * V::LANES * self.elements.bytes() {
+                self.elements
+                    .store(four, self.bounds, |i, v| v.store(start.add(i * vector)));
+            } else {
+                store_first(self.elements, four, self.bounds, start, bytes);
+            }
         }
     }
 }
 
-/// Stores the bytes of the first of four vectors of real numbers, as many as there are elements.
+/// Stores the bytes of the first of some vectors of real numbers, as many as there are elements.
 ///
 /// # Safety
 /// The machine must have the instruction set of the vectors `V`.
 #[inline(always)]
-unsafe fn store_reals<V: I32s>(y: [V; 4], to: &mut [u8]) {
+unsafe fn store_reals<V: I32s, const N: usize>(y: [V; N], to: &mut [u8]) {
     let vector = 4 * V::LANES;
     // SAFETY: only bytes that exist are stored. The caller guarantees the instruction set.
     unsafe {

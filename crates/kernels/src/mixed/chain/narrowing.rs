@@ -112,17 +112,17 @@ impl<V: I32s> Narrow<V> {
         unsafe { low.max_f32(high.min_f32(v.add_f32(self.inside))) }
     }
 
-    /// The codes of four vectors; see [`Narrow::code`].
+    /// The codes of some vectors; see [`Narrow::code`].
     ///
     /// # Safety
     /// The machine must have the instruction set of the vectors `V`.
     #[inline(always)]
-    pub(super) unsafe fn codes(&self, mut four: [V; 4]) -> [V; 4] {
-        for x in &mut four {
+    pub(super) unsafe fn codes<const N: usize>(&self, mut vectors: [V; N]) -> [V; N] {
+        for x in &mut vectors {
             // SAFETY: the caller upholds the safety contract of this method.
             *x = unsafe { self.code(*x) };
         }
-        four
+        vectors
     }
 
     /// The codes, not yet saturated. NaN has the code of real zero.

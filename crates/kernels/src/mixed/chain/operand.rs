@@ -1,6 +1,6 @@
 //! The operands of a chain: how they are prepared, and how vectors of real numbers are made from them.
 
-use super::activation::BLOCK;
+use super::activation::MOST_LANES;
 use crate::error::KernelError;
 use crate::integer::{
     PerChannel,
@@ -112,17 +112,17 @@ impl<'a> ChainSlice<'a> {
         grids.map_or(0.0, |grids| grids.channels.get(channel).eval(code))
     }
 
-    /// Four vectors of elements from an index on, not yet dequantized.
+    /// `N` vectors of elements from an index on, not yet dequantized.
     ///
     /// # Safety
     /// The slice must have that many elements, and the machine must have the instruction set of the vectors `V`.
     #[inline(always)]
-    unsafe fn load<V: I32s>(self, at: usize) -> [V; 4] {
+    unsafe fn load<V: I32s, const N: usize>(self, at: usize) -> [V; N] {
         // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
             // A closure that is passed to a function of another crate would not be compiled for the instruction set.
-            let mut four = [V::splat(0); 4];
-            for (i, to) in four.iter_mut().enumerate() {
+            let mut vectors = [V::splat(0); N];
+            for (i, to) in vectors.iter_mut().enumerate() {
                 let at = at + i * V::LANES;
                 *to = match self {
                     ChainSlice::Codes(CodeSlice::I8(x)) => V::load_i8(x.as_ptr().add(at)),
@@ -133,31 +133,32 @@ impl<'a> ChainSlice<'a> {
                     ChainSlice::Reals(x) => V::load(x.as_ptr().add(at).cast()),
                 };
             }
-            four
+            vectors
         }
     }
 
-    /// Four vectors of the last elements, of which there are fewer than that. All other lanes are 0.
+    /// A vector of the last elements, of which there are fewer than it has lanes. All other lanes are 0.
     ///
     /// # Safety
     /// The machine must have the instruction set of the vectors `V`.
     #[inline(always)]
-    unsafe fn load_last<V: I32s>(self, at: usize) -> [V; 4] {
-        fn padded<T: Copy + Default>(x: &[T]) -> [T; BLOCK] {
-            let mut all = [T::default(); BLOCK];
+    unsafe fn load_last<V: I32s>(self, at: usize) -> V {
+        fn padded<T: Copy + Default>(x: &[T]) -> [T; MOST_LANES] {
+            let mut all = [T::default(); MOST_LANES];
             all[..x.len()].copy_from_slice(x);
             all
         }
-        // SAFETY: the arrays have as many elements as four vectors. The caller guarantees the instruction set.
+        // SAFETY: the arrays have as many elements as a vector. The caller guarantees the instruction set.
         unsafe {
-            match self {
+            let [vector] = match self {
                 ChainSlice::Codes(CodeSlice::I8(x)) => ChainSlice::Codes(CodeSlice::I8(&padded(&x[at..]))).load(0),
                 ChainSlice::Codes(CodeSlice::U8(x)) => ChainSlice::Codes(CodeSlice::U8(&padded(&x[at..]))).load(0),
                 ChainSlice::Codes(CodeSlice::I16(x)) => ChainSlice::Codes(CodeSlice::I16(&padded(&x[at..]))).load(0),
                 ChainSlice::Codes(CodeSlice::U16(x)) => ChainSlice::Codes(CodeSlice::U16(&padded(&x[at..]))).load(0),
                 ChainSlice::Codes(CodeSlice::I32(x)) => ChainSlice::Codes(CodeSlice::I32(&padded(&x[at..]))).load(0),
                 ChainSlice::Reals(x) => ChainSlice::Reals(&padded(&x[at..])).load(0),
-            }
+            };
+            vector
         }
     }
 }
@@ -197,33 +198,37 @@ impl<'a, V: I32s> Row<'a, V> {
         Row { elements, scales }
     }
 
-    /// The next four vectors of real numbers, from an index on. If `whole` is false, there are fewer elements.
+    /// The next `N` vectors of real numbers, from an index on. If `whole` is false, there are fewer elements than one vector has.
     ///
     /// # Safety
     /// If `whole` is true, there must be that many elements. The machine must have the instruction set of the vectors `V`.
     #[inline(always)]
-    pub(super) unsafe fn next(&mut self, at: usize, whole: bool) -> [V; 4] {
+    pub(super) unsafe fn next<const N: usize>(&mut self, at: usize, whole: bool) -> [V; N] {
         // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
-            let mut four: [V; 4] = match whole {
+            let mut vectors: [V; N] = match whole {
                 true => self.elements.load(at),
-                false => self.elements.load_last(at),
+                false => {
+                    let mut vectors = [V::splat(0); N];
+                    vectors[0] = self.elements.load_last(at);
+                    vectors
+                }
             };
             match &mut self.scales {
                 Scales::None => {}
                 &mut Scales::Splat([negative, scale]) => {
-                    for q in &mut four {
+                    for q in &mut vectors {
                         *q = q.add(negative).to_f32().multiply_f32(scale);
                     }
                 }
                 Scales::Run(run) => {
-                    for q in &mut four {
+                    for q in &mut vectors {
                         let [negative, scale] = run.next();
                         *q = q.add(negative).to_f32().multiply_f32(scale);
                     }
                 }
             }
-            four
+            vectors
         }
     }
 }
