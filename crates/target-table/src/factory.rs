@@ -87,9 +87,9 @@ impl TargetFactory {
         }
     }
 
-    /// States that a test calls [`Registry::add`](crate::Registry::add). [`Registry::builtin`](crate::Registry::builtin) then reads the table with the defaults of its options only,
-    /// and does not check that the kernels are those of its forms. That takes less than half of the time, which each command
-    /// spends at its start.
+    /// States that a test of the crate calls [`Registry::add`](crate::Registry::add), which checks the table with each of its
+    /// overlays, and that the kernels are those of its forms. Programs that the crate is linked into then do not check this again:
+    /// it would take most of the time that a short command needs. An overlay is still checked when an option chooses it.
     pub const fn tested(self) -> TargetFactory {
         TargetFactory {
             is_tested: true,

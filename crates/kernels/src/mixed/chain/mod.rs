@@ -352,6 +352,8 @@ struct ToCodes<V> {
 }
 
 impl<V: I32s> ToCodes<V> {
+    /// Makes the vectors of a quantization.
+    ///
     /// # Safety
     /// The machine must have the instruction set of the vectors `V`.
     #[inline(always)]
