@@ -4,7 +4,11 @@
 //! further entries only for operands that are read on another grid. A configuration takes the file as
 //! `quantize.params`.
 
-use std::{collections::BTreeMap, fmt::Write as _, num::NonZeroU32};
+use std::{
+    collections::BTreeMap,
+    fmt::{self, Display, Write as _},
+    num::NonZeroU32,
+};
 
 use strait_core::{ConfigId, Elem, Graph, Module, NodeId, Port, QuantParams, State, ValueId};
 
@@ -187,70 +191,71 @@ impl TensorParams {
             block,
             codes: _,
         } = &self.params;
-        let mut line = |key: &str, value: String| {
+        let mut line = |key: &str, value: &dyn Display| {
             // Writing into a `String` never fails.
             let _ = writeln!(text, "{key} = {value}");
         };
-        line("\n[[tensor]]\nname", quoted(&self.name));
+        line("\n[[tensor]]\nname", &quoted(&self.name));
         if let Some((layer, operand)) = &self.reader {
-            line("layer", quoted(layer));
-            line("operand", operand.to_string());
+            line("layer", &quoted(layer));
+            line("operand", operand);
         }
         // Numbers of 64 bits stand for all numbers of 32 bits, so that reading gives the same bits.
-        line(
-            "scale",
-            numbers(scale.channels(), scale.values(), |&scale| float(scale.into())),
-        );
+        let scales = scale.values().iter().map(|&scale| float(scale.into()));
+        line("scale", &numbers(scale.channels(), scales));
         line(
             "zero_point",
-            numbers(zero_point.channels(), zero_point.values(), i32::to_string),
+            &numbers(zero_point.channels(), zero_point.values().iter()),
         );
         if let Some(axis) = axis {
-            line("axis", axis.to_string());
+            line("axis", axis);
         }
         if let Some(block) = block.map(NonZeroU32::get) {
-            line("block", block.to_string());
+            line("block", &block);
         }
         let [low, high] = self.range();
-        line("range", format!("[{}, {}]", float(low), float(high)));
-        line("bits", self.elem.bits().to_string());
+        line("range", &format_args!("[{}, {}]", float(low), float(high)));
+        line("bits", &self.elem.bits());
         if self.elem.integers().is_some_and(|(least, _)| least == 0) {
-            line("signed", "false".to_owned());
+            line("signed", &false);
         }
-        line("origin", quoted(&self.origin));
+        line("origin", &quoted(&self.origin));
         if let Some(of) = &self.of {
-            line("of", quoted(of));
+            line("of", &quoted(of));
         }
     }
 }
 
 /// A single number, or a list if there are several.
-fn numbers<T>(channels: Option<usize>, values: &[T], text: impl Fn(&T) -> String) -> String {
-    let all: Vec<String> = values.iter().map(text).collect();
-    match channels {
-        None => all.concat(),
-        Some(_) => format!("[{}]", all.join(", ")),
-    }
+fn numbers<T: Display>(channels: Option<usize>, values: impl Iterator<Item = T> + Clone) -> impl Display {
+    fmt::from_fn(move |f| {
+        let (open, close) = channels.map_or(("", ""), |_| ("[", "]"));
+        f.write_str(open)?;
+        for (index, value) in values.clone().enumerate() {
+            f.write_str(if index > 0 { ", " } else { "" })?;
+            value.fmt(f)?;
+        }
+        f.write_str(close)
+    })
 }
 
 /// A float in TOML, with as few digits as give the same bits.
-fn float(value: f64) -> String {
+fn float(value: f64) -> impl Display {
     // TOML has no floats without a point or an exponent.
-    format!("{value:?}")
+    fmt::from_fn(move |f| write!(f, "{value:?}"))
 }
 
 /// A string in TOML.
-fn quoted(text: &str) -> String {
-    let mut quoted = String::from("\"");
-    for letter in text.chars() {
-        match letter {
-            '"' | '\\' => quoted.extend(['\\', letter]),
-            control if control.is_control() => {
-                let _ = write!(quoted, "\\u{:04X}", u32::from(control));
+fn quoted(text: &str) -> impl Display {
+    fmt::from_fn(move |f| {
+        f.write_char('"')?;
+        for letter in text.chars() {
+            match letter {
+                '"' | '\\' => write!(f, "\\{letter}")?,
+                control if control.is_control() => write!(f, "\\u{:04X}", u32::from(control))?,
+                plain => f.write_char(plain)?,
             }
-            plain => quoted.push(plain),
         }
-    }
-    quoted.push('"');
-    quoted
+        f.write_char('"')
+    })
 }
