@@ -24,10 +24,15 @@ fn the_expected_targets_are_registered_and_say_where_they_are_from() {
 }
 
 #[test]
-fn the_tables_of_all_targets_that_say_they_are_tested_are_right_with_each_overlay() {
+fn the_tables_in_the_box_are_right_with_each_overlay_and_are_read_the_same_without_being_checked() {
     let mut all = Registry::default();
     for factory in inventory::iter::<TargetFactory> {
         all.add(factory).unwrap_or_else(|e| panic!("{e}"));
+    }
+    let built_in = Registry::builtin().unwrap();
+    for (id, entry) in all.entries() {
+        let unchecked = built_in.entry(id).unwrap().table();
+        assert_eq!(unchecked.default_spec(), entry.table().default_spec());
     }
     assert_eq!(all.entries().count(), 4);
 }

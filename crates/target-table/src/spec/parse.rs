@@ -274,15 +274,16 @@ enum Checks {
 
 /// Reads the table from a tree.
 fn read(tree: &mut Node, checks: Checks) -> Result<TargetSpec, Diagnostics> {
-    match checks {
-        Checks::Here => {
-            spelling::check(tree)?;
-            let spec = strait_document::read(tree)?;
-            check::check(&spec, tree)?;
-            Ok(spec)
-        }
-        Checks::InTests => strait_document::converted(tree),
+    // A table that tests should have refused is checked after all, so that the message says what is wrong with it.
+    if let Checks::InTests = checks
+        && let Ok(spec) = strait_document::converted(tree)
+    {
+        return Ok(spec);
     }
+    spelling::check(tree)?;
+    let spec = strait_document::read(tree)?;
+    check::check(&spec, tree)?;
+    Ok(spec)
 }
 
 /// For each of the overlays that do not apply by default, the value of an option with which it applies.
@@ -296,4 +297,17 @@ pub(super) fn overlays(spec: &TargetSpec) -> Vec<Options> {
         values.keys().filter_map(with).collect::<Vec<_>>()
     };
     spec.overlay.iter().flat_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Table;
+
+    #[test]
+    fn a_table_that_tests_should_have_refused_is_refused_with_what_is_wrong_with_it() {
+        let text = "schema = 2\nid = 7\n";
+        let error = Table::tested("mine 1.0.0", text).unwrap_err();
+        assert!(error.to_string().contains("`id`"), "{error}");
+        assert_eq!(error, Table::parse("mine 1.0.0", text).unwrap_err());
+    }
 }

@@ -21,7 +21,7 @@ pub(crate) struct Constants<const C: usize> {
 pub(super) struct Line(pub(super) [i32; WIDEST]);
 
 /// Number of lanes of the widest vector.
-pub(super) const WIDEST: usize = 16;
+pub(crate) const WIDEST: usize = 16;
 /// The maximum number of elements of the repeated list of per-channel values. If there are few channels, their values
 /// are repeated up to this length.
 const LONGEST_PERIOD: usize = 2048;

@@ -23,7 +23,7 @@ mod wide;
 use crate::context::Context;
 use crate::integer::output_tile::OutputTile;
 use crate::{error::KernelError, simd::I32s};
-pub(crate) use constants::{Constants, Run};
+pub(crate) use constants::{Constants, Run, WIDEST};
 pub use direct::Codes;
 pub(crate) use direct::Direct;
 #[cfg(target_arch = "x86_64")]

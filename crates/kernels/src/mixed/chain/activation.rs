@@ -2,6 +2,7 @@
 
 use super::narrowing::Narrow;
 use crate::float::silu32;
+use crate::integer::batch::WIDEST;
 use crate::simd::I32s;
 
 /// A function of one real number.
@@ -16,9 +17,6 @@ pub enum Activation {
     /// x / (1 + e^−x), as [`Unary::Silu`](crate::float::Unary::Silu)
     Silu,
 }
-
-/// The largest number of elements of a vector.
-pub(super) const MOST_LANES: usize = 16;
 
 impl Activation {
     /// The function of one number.
@@ -81,7 +79,7 @@ unsafe fn silu<V: I32s>(x: V) -> V {
         if let Some(y) = x.silu_f32() {
             return y;
         }
-        let mut numbers = [0.0_f32; MOST_LANES];
+        let mut numbers = [0.0_f32; WIDEST];
         x.store(numbers.as_mut_ptr().cast());
         numbers[..V::LANES].iter_mut().for_each(|x| *x = silu32(*x));
         V::load(numbers.as_ptr().cast())

@@ -1,10 +1,9 @@
 //! The operands of a chain: how they are prepared, and how vectors of real numbers are made from them.
 
-use super::activation::MOST_LANES;
 use crate::error::KernelError;
 use crate::integer::{
     PerChannel,
-    batch::{Constants, Run},
+    batch::{Constants, Run, WIDEST},
 };
 use crate::mixed::{CodeSlice, per_channel};
 use crate::simd::I32s;
@@ -143,8 +142,8 @@ impl<'a> ChainSlice<'a> {
     /// The machine must have the instruction set of the vectors `V`.
     #[inline(always)]
     unsafe fn load_last<V: I32s>(self, at: usize) -> V {
-        fn padded<T: Copy + Default>(x: &[T]) -> [T; MOST_LANES] {
-            let mut all = [T::default(); MOST_LANES];
+        fn padded<T: Copy + Default>(x: &[T]) -> [T; WIDEST] {
+            let mut all = [T::default(); WIDEST];
             all[..x.len()].copy_from_slice(x);
             all
         }
