@@ -6,7 +6,7 @@
 //! | the system refuses memory (`ulimit -v`, a full machine) | SIGABRT | an error that says so |
 //! | a file would grow beyond `ulimit -f` | SIGXFSZ | the write fails with an error |
 //!
-//! The crate also sets how glibc's allocator shares memory between threads.
+//! The crate also has the program's allocator ([`Memory`]), and sets how threads share what glibc's allocator keeps.
 //!
 //! A program decides how signals are handled; a library must not. So only the command line calls [`install`]. On
 //! systems other than Linux, [`install`] does nothing.

@@ -1,8 +1,9 @@
-//! Tests of programs that end because of a signal or a lack of memory. Each test runs this program again as a child
-//! process that ends in this way.
+//! Tests of programs that end because of a signal or a lack of memory, and of the allocator. A test of an end runs this
+//! program again as a child process that ends in this way.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use std::alloc::{GlobalAlloc as _, Layout};
 use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::process::ExitStatusExt as _;
@@ -77,6 +78,55 @@ fn memory_that_is_refused_is_an_error() {
         told(&output).contains("error[S002]: the system has no memory left"),
         "{output:?}"
     );
+}
+
+#[test]
+fn small_memory_that_is_refused_is_an_error_too() {
+    #[allow(dead_code, reason = "only its size counts")]
+    struct Link(Option<Box<Link>>, [u8; 1000]);
+    if file().is_some() {
+        let mut chain = None;
+        loop {
+            chain = Some(Box::new(std::hint::black_box(Link(chain, [1; 1000]))));
+        }
+    }
+    let output = child(
+        "small_memory_that_is_refused_is_an_error_too",
+        Path::new("x"),
+        "ulimit -v 500000;",
+    );
+    assert!(
+        told(&output).contains("error[S002]: the system has no memory left"),
+        "{output:?}"
+    );
+}
+
+/// Sizes on both sides of the border between small and large objects, in every order.
+#[test]
+#[allow(unsafe_code)]
+fn an_object_keeps_its_bytes_and_its_alignment_when_its_size_changes() {
+    const SIZES: [usize; 8] = [1, 24, 1000, 4095, 4096, 4097, 10_000, 300_000];
+    let is_filled = |place: *const u8, count: usize, byte: u8| {
+        // SAFETY: the callers pass an object with at least `count` bytes, all of which are set.
+        unsafe { std::slice::from_raw_parts(place, count) }
+            .iter()
+            .all(|&found| found == byte)
+    };
+    for align in [1, 16, 64, 4096] {
+        for (from, to) in SIZES.iter().flat_map(|&from| SIZES.map(|to| (from, to))) {
+            let [before, after] = [from, to].map(|size| Layout::from_size_align(size, align).unwrap());
+            // SAFETY: no size is zero, and each call gets the layout with which the object was made last.
+            unsafe {
+                let place = MEMORY.alloc_zeroed(before);
+                assert!(is_filled(place, from, 0), "{from} bytes are not zero");
+                place.write_bytes(7, from);
+                let place = MEMORY.realloc(place, before, to);
+                assert!(place.addr().is_multiple_of(align), "{from} to {to} bytes, {align}");
+                assert!(is_filled(place, from.min(to), 7), "{from} to {to} bytes, {align}");
+                MEMORY.dealloc(place, after);
+            }
+        }
+    }
 }
 
 #[test]
