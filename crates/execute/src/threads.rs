@@ -2,6 +2,7 @@
 
 use crate::error::ExecuteError;
 use std::hint::black_box;
+use std::iter;
 use std::num::NonZeroUsize;
 use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, mpsc};
@@ -141,23 +142,31 @@ pub fn both<T: Send, U, E: From<ExecuteError> + Send>(
     Ok((first?, second?))
 }
 
-/// Applies `map` to each item. Each thread takes a part of neighbouring items. The results have the order of the items,
-/// whatever the number of threads is.
+/// A thread takes one of this many parts of its share at a time, so that no thread waits long for the last part of another.
+const PARTS: usize = 16;
+
+/// Applies `map` to each item. Each thread takes the next part of neighbouring items until none is left, since some items can take
+/// much longer than others. The results have the order of the items, whatever the number of threads is.
 pub fn each<T: Sync, R: Send>(threads: NonZeroUsize, items: &[T], map: &(impl Fn(&T) -> R + Sync)) -> Vec<R> {
-    let alone = || items.iter().map(map).collect();
-    let (Some(few), true) = (NonZeroUsize::new(threads.get() / 2), items.len() > 1) else {
-        return alone();
+    let size = items.len().div_ceil(threads.get().saturating_mul(PARTS)).max(1);
+    let parts = Mutex::new(items.chunks(size).enumerate());
+    let next = || parts.lock().ok().and_then(|mut parts| parts.next());
+    let work = || -> Vec<(usize, Vec<R>)> {
+        let of_part = |(at, part): (usize, &[T])| (at, part.iter().map(map).collect());
+        iter::from_fn(next).map(of_part).collect()
     };
-    let rest = NonZeroUsize::new(threads.get() - few.get()).unwrap_or(few);
-    let (first, second) = items.split_at(items.len() * few.get() / threads.get());
-    let done = both::<_, _, ExecuteError>(threads, || Ok(each(few, first, map)), || Ok(each(rest, second, map)));
-    match done {
-        Ok((mut all, more)) => {
-            all.extend(more);
-            all
-        }
-        Err(_) => alone(),
-    }
+    let mut done = thread::scope(|scope| {
+        let more = 1..threads.get().min(items.len()).min(MOST_THREADS);
+        let beside: Vec<_> = more.map_while(|_| start(scope, "each", work)).collect();
+        let mut done = work();
+        let joined = beside
+            .into_iter()
+            .map(|one| one.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        done.extend(joined.flatten());
+        done
+    });
+    done.sort_unstable_by_key(|(at, _)| *at);
+    done.into_iter().flat_map(|(_, results)| results).collect()
 }
 
 /// Work on a thread of its own, for which somebody waits later. If this is dropped, the thread goes on by itself.
