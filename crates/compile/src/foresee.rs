@@ -7,7 +7,7 @@
 
 use std::num::NonZeroUsize;
 
-use strait_core::{Bodies, Def, Module, Placement, Term, ValueId, shape::element_count};
+use strait_core::{Bodies, Graph, Module, Placement, Term, ValueId, shape::element_count};
 use strait_execute::{Demand, Limits, Operations, cost};
 use strait_quantize::{
     Observation, Settings,
@@ -34,44 +34,21 @@ pub fn foresee(
 ) -> Result<(), CompileError> {
     let running = bodies.whole(module).map_err(CompileError::defect)?;
     let float = cost(&running, running.main)?;
-    let mut placed = module.clone();
-    let (observation, constraints) = (Observation::default(), Constraints::default());
-    let main = placed.main;
-    place(
-        &mut placed,
-        main,
-        &Annotation::new(spec, &observation, settings, &constraints),
-    );
-    let graph = placed.main();
-    let is_integer = |def: Def| match def {
-        Def::Node(node, _) => graph
-            .node(node)
-            .is_some_and(|node| node.place == Placement::Accelerator),
-        _ => false,
-    };
-    let is_absorbed = |id: ValueId| {
-        let mut uses = graph.uses(id);
-        let reader = uses.next().and_then(|only| graph.node(only.node));
-        let absorbs = reader.is_some_and(|reader| ABSORBING.contains(&reader.op.term()));
-        absorbs && uses.next().is_none() && !graph.is_output(id)
-    };
-    let integers = graph
-        .values()
-        .filter(|&(id, value)| is_integer(value.def) && !is_absorbed(id));
-    let elements = integers.map(|(_, value)| element_count(&value.ty.shape).unwrap_or_default());
-    let kept = elements.fold(0, u64::saturating_add);
     // Verification runs both graphs. Values that are 8-bit codes take a quarter of the bytes of float32.
     let mut smallest = float.clone();
     smallest.constants /= 4;
     smallest.copies = 0;
     smallest.ports /= 4;
     smallest.peak.amount /= 4;
-    let demand = Demand::new(smallest).keeping(kept);
     let any_work = Limits {
         operations: Operations::Unlimited,
         ..*limits
     };
-    any_work.admit(&demand, NonZeroUsize::MIN)?;
+    let keeping = |elements| any_work.admit(&Demand::new(smallest.clone()).keeping(elements), NonZeroUsize::MIN);
+    // Placing the nodes takes longer than everything else here. It is not needed if all values may be kept.
+    if keeping(elements(module.main(), |_| true)).is_err() {
+        keeping(on_target(module.clone(), spec, settings))?;
+    }
     let any_memory = Limits {
         memory: None,
         ..*limits
@@ -81,4 +58,34 @@ pub fn foresee(
         any_memory.admit(&demand, NonZeroUsize::MIN)?;
     }
     Ok(())
+}
+
+/// The number of elements that verification keeps at least: those of the values that the target computes and that are
+/// not fused away.
+fn on_target(mut module: Module, spec: &TargetSpec, settings: &Settings) -> u64 {
+    let (observation, constraints) = (Observation::default(), Constraints::default());
+    let main = module.main;
+    place(
+        &mut module,
+        main,
+        &Annotation::new(spec, &observation, settings, &constraints),
+    );
+    let graph = module.main();
+    let is_absorbed = |id: ValueId| {
+        let mut uses = graph.uses(id);
+        let reader = uses.next().and_then(|only| graph.node(only.node));
+        let absorbs = reader.is_some_and(|reader| ABSORBING.contains(&reader.op.term()));
+        absorbs && uses.next().is_none() && !graph.is_output(id)
+    };
+    elements(graph, |id| {
+        let maker = graph.producer(id).map(|(_, node)| node);
+        maker.is_some_and(|node| node.place == Placement::Accelerator) && !is_absorbed(id)
+    })
+}
+
+/// The number of elements of those values of a graph for which `counts` is true.
+fn elements(graph: &Graph, counts: impl Fn(ValueId) -> bool) -> u64 {
+    let values = graph.values().filter(|&(id, _)| counts(id));
+    let elements = values.map(|(_, value)| element_count(&value.ty.shape).unwrap_or_default());
+    elements.fold(0, u64::saturating_add)
 }
