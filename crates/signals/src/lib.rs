@@ -14,6 +14,8 @@
 #[cfg(target_os = "linux")]
 mod linux;
 mod memory;
+#[cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64"))]
+mod small;
 
 pub use memory::Memory;
 

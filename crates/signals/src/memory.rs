@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 // mimalloc is written in C. The other platforms are checked without a C compiler for them.
 #[cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64"))]
-use mimalloc::MiMalloc as Small;
+use crate::small::Small;
 #[cfg(not(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64")))]
 use std::alloc::System as Small;
 
