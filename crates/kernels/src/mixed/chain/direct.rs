@@ -9,7 +9,8 @@
     reason = "an iterator over an array of registers would move them to memory"
 )]
 
-use super::ends::{Ends, Plain, SiluCodes, SiluReals};
+use super::ends::{Ends, Plain, SiluReals};
+use super::silu_codes::SiluCodes;
 use super::{Activation, ChainSlice, FloatChain};
 use crate::integer::{
     OutputTile,
@@ -35,7 +36,7 @@ pub(super) fn direct(chain: &FloatChain) -> Option<Box<dyn Direct>> {
     let constants = grids.vectors.clone();
     Some(match (chain.activation, &chain.narrowing) {
         (Activation::Silu, None) => boxed(chain, SiluReals(constants)),
-        (Activation::Silu, Some(narrowing)) => boxed(chain, SiluCodes::new(&grids.per(), narrowing)?),
+        (Activation::Silu, Some(_)) => boxed(chain, SiluCodes::new(chain)?),
         (activation, None) => boxed(
             chain,
             Plain::<true> {

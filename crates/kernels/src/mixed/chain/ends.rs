@@ -1,12 +1,11 @@
 //! What chains do with a vector of sums in a register, on AVX-512.
 
 use super::Activation;
-use super::activation::MAGIC;
 use super::narrowing::Narrowing;
+use super::silu_codes::{EXP2, SiluCodes};
 use crate::integer::batch::Constants;
 use crate::simd::{I32s, silu};
 use std::arch::x86_64::*;
-use strait_requantize::{Per, quantize::Dequantization};
 
 /// Computes vectors of results from vectors of sums.
 pub(super) trait Ends<const C: usize>: Send + Sync {
@@ -71,66 +70,15 @@ impl Ends<2> for SiluReals {
     }
 }
 
-/// SiLU of dequantized sums, quantized to 8 bits.
-pub(super) struct SiluCodes {
-    /// The factor of the sums in the codes, and that in the exponent of 2.
-    constants: Constants<2>,
-    inside: f32,
-    after: i32,
-    /// How far from an integer a number may be whose code is certain.
-    certain: f32,
-}
-
-/// 2^r for |r| ≤ ½, with a relative error of 2.6·10^−6, from the highest power of r down.
-const EXP2: [f32; 5] = [0.009_570_102, 0.055_917_86, 0.240_247_45, 0.693_121_8, 0.999_999_3];
-
-impl SiluCodes {
-    /// `None` if approximations do not give the codes of this quantization. The zero points have to be 0.
-    pub(super) fn new(of: &Per<Dequantization>, narrowing: &Narrowing) -> Option<SiluCodes> {
-        const SMALLEST: f32 = 1.0 / (1_u64 << 60) as f32;
-        const LARGEST: f32 = (1_u64 << 20) as f32;
-        // Then the codes of negative numbers are at most 126 from the zero point, because SiLU is at least −0.28.
-        const LARGEST_FACTOR: f32 = 450.0;
-        let factor = narrowing.factor().filter(|_| narrowing.is_byte())?;
-        let inside = |x: f32, largest: f32| (SMALLEST..=largest).contains(&x);
-        if !inside(factor, LARGEST_FACTOR) || !of.all(|d| d.zero_point == 0 && inside(d.scale, LARGEST)) {
-            return None;
-        }
-        let constants = |d: &Dequantization| {
-            let scale = f64::from(d.scale);
-            let both = [scale * f64::from(factor), -scale * std::f64::consts::LOG2_E];
-            both.map(|x| (x as f32).to_bits() as i32)
-        };
-        let values: Vec<_> = of.values().iter().map(constants).collect();
-        Some(SiluCodes {
-            constants: Constants::new(&values, of.channels().is_none()),
-            inside: MAGIC + narrowing.quantization.inside,
-            after: narrowing.quantization.after.wrapping_sub(MAGIC.to_bits().cast_signed()),
-            certain: 0.5 - tolerance(factor),
-        })
-    }
-}
-
-/// How far the approximation and the definition may be from each other, before they are rounded to an integer.
-///
-/// A relative error of e^−x changes SiLU by at most 0.224 times as much, because x·σ(x)·(1 − σ(x)) is never larger. This error
-/// is 2.8·10^−6, and |x|·2^−23 for the rounded exponent, which changes SiLU by at most 0.44·2^−23. Together they are below
-/// 7·10^−7, and they are multiplied by `factor`, as SiLU is. Relative errors of the numbers themselves are those of
-/// roundings: four of the definition and four of the approximation, of 2^−24 each. Numbers that do not saturate are at most 256
-/// from the zero point.
-fn tolerance(factor: f32) -> f32 {
-    1.0 / 6000.0 + factor * 1e-6
-}
-
-impl Ends<2> for SiluCodes {
+impl Ends<3> for SiluCodes {
     const REALS: bool = false;
 
-    fn constants(&self) -> &Constants<2> {
+    fn constants(&self) -> &Constants<3> {
         &self.constants
     }
 
     #[inline(always)]
-    unsafe fn lanes(&self, &[factor, exponent]: &[__m512i; 2], sums: __m512i) -> (__m512i, u16) {
+    unsafe fn lanes(&self, &[factor, exponent, _]: &[__m512i; 3], sums: __m512i) -> (__m512i, u16) {
         // SAFETY: the caller upholds the safety contract of this method.
         unsafe {
             let number = |x: f32| _mm512_set1_ps(x);

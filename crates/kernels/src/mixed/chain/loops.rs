@@ -1,10 +1,14 @@
 //! Chains at the end of convolutions and matrix products: accumulators become codes or real numbers in the tile in which they
 //! were computed.
 
+use super::silu_codes::SiluCodes;
 use super::{ChainJob, ChainSlice, FloatChain};
 use crate::context::Context;
 use crate::error::KernelError;
-use crate::integer::{Axis, Codes, Loops, OutputTile, Sums, batch::Direct, batch::Elements};
+use crate::integer::{
+    Axis, Codes, Loops, OutputTile, Sums,
+    batch::{Direct, Elements, Tile, TileJob},
+};
 use crate::mixed::CodeSlice;
 use strait_requantize::IntType;
 
@@ -13,6 +17,8 @@ struct ChainLoops {
     chain: FloatChain,
     /// The kernel for sums in registers, if there is one.
     direct: Option<Box<dyn Direct>>,
+    /// The kernel for sums in memory, if it takes fewer operations than the steps of the chain.
+    silu: Option<SiluCodes>,
 }
 
 impl FloatChain {
@@ -28,7 +34,11 @@ impl FloatChain {
         let direct = super::direct::direct(&self);
         #[cfg(not(target_arch = "x86_64"))]
         let direct = None;
-        Some(Box::new(ChainLoops { chain: self, direct }))
+        Some(Box::new(ChainLoops {
+            silu: SiluCodes::new(&self),
+            chain: self,
+            direct,
+        }))
     }
 
     /// The type of the results of the loops.
@@ -83,6 +93,19 @@ impl Loops for ChainLoops {
                 "a chain of float steps takes sums of 32 bits".into(),
             ));
         };
+        if let Some(silu) = &self.silu {
+            let out = self.out();
+            let tile = Tile {
+                out: self.chain.elements(),
+                bounds: [out.min(), out.max()],
+                source: sums,
+                stride,
+                place,
+            };
+            if cx.run_on_vectors(TileJob::new(tile, silu, &silu.constants)) {
+                return Ok(());
+            }
+        }
         let operand = ChainSlice::Codes(CodeSlice::I32(sums));
         let narrowing = self.chain.narrowing.as_ref();
         let ran = cx.run_on_vectors(ChainJob {

@@ -46,10 +46,6 @@ impl Narrowing {
     }
 
     /// The factor by which real numbers are multiplied; `None` if they are divided.
-    #[cfg_attr(
-        not(target_arch = "x86_64"),
-        allow(dead_code, reason = "only kernels for x86-64 read it")
-    )]
     pub(super) fn factor(&self) -> Option<f32> {
         (!self.divided).then_some(self.scale)
     }

@@ -49,7 +49,6 @@ impl Grids {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
 impl Grids {
     /// The dequantizations of all channels.
     pub(super) fn per(&self) -> Per<Dequantization> {
