@@ -142,11 +142,11 @@ pub fn both<T: Send, U, E: From<ExecuteError> + Send>(
     Ok((first?, second?))
 }
 
-/// A thread takes one of this many parts of its share at a time, so that no thread waits long for the last part of another.
+/// The items are divided into this many parts for each thread, so that no thread waits long for the last part of another.
 const PARTS: usize = 16;
 
-/// Applies `map` to each item. Each thread takes the next part of neighbouring items until none is left, since some items can take
-/// much longer than others. The results have the order of the items, whatever the number of threads is.
+/// Applies `map` to each item. Each thread takes the next part of neighbouring items until none is left, since some items can
+/// take much longer than others. The results have the order of the items, whatever the number of threads is.
 pub fn each<T: Sync, R: Send>(threads: NonZeroUsize, items: &[T], map: &(impl Fn(&T) -> R + Sync)) -> Vec<R> {
     let size = items.len().div_ceil(threads.get().saturating_mul(PARTS)).max(1);
     let parts = Mutex::new(items.chunks(size).enumerate());

@@ -10,7 +10,7 @@
 )]
 
 use super::ends::{Ends, Plain, SiluReals};
-use super::silu_codes::SiluCodes;
+use super::silu_of_sums::SiluOfSums;
 use super::{Activation, ChainSlice, FloatChain};
 use crate::integer::{
     OutputTile,
@@ -36,7 +36,7 @@ pub(super) fn direct(chain: &FloatChain) -> Option<Box<dyn Direct>> {
     let constants = grids.vectors.clone();
     Some(match (chain.activation, &chain.narrowing) {
         (Activation::Silu, None) => boxed(chain, SiluReals(constants)),
-        (Activation::Silu, Some(_)) => boxed(chain, SiluCodes::new(chain)?),
+        (Activation::Silu, Some(_)) => boxed(chain, SiluOfSums::new(chain)?),
         (activation, None) => boxed(
             chain,
             Plain::<true> {

@@ -2,7 +2,7 @@
 
 use super::Activation;
 use super::narrowing::Narrowing;
-use super::silu_codes::{EXP2, SiluCodes};
+use super::silu_of_sums::{EXP2, SiluOfSums};
 use crate::integer::batch::Constants;
 use crate::simd::{I32s, silu};
 use std::arch::x86_64::*;
@@ -70,7 +70,7 @@ impl Ends<2> for SiluReals {
     }
 }
 
-impl Ends<3> for SiluCodes {
+impl Ends<3> for SiluOfSums {
     const REALS: bool = false;
 
     fn constants(&self) -> &Constants<3> {

@@ -1,7 +1,7 @@
 //! Chains at the end of convolutions and matrix products: accumulators become codes or real numbers in the tile in which they
 //! were computed.
 
-use super::silu_codes::SiluCodes;
+use super::silu_of_sums::SiluOfSums;
 use super::{ChainJob, ChainSlice, FloatChain};
 use crate::context::Context;
 use crate::error::KernelError;
@@ -17,8 +17,8 @@ struct ChainLoops {
     chain: FloatChain,
     /// The kernel for sums in registers, if there is one.
     direct: Option<Box<dyn Direct>>,
-    /// The kernel for sums in memory, if it takes fewer operations than the steps of the chain.
-    silu: Option<SiluCodes>,
+    /// The kernel for SiLU of sums in memory, if the chain is that.
+    silu: Option<SiluOfSums>,
 }
 
 impl FloatChain {
@@ -35,7 +35,7 @@ impl FloatChain {
         #[cfg(not(target_arch = "x86_64"))]
         let direct = None;
         Some(Box::new(ChainLoops {
-            silu: SiluCodes::new(&self),
+            silu: SiluOfSums::new(&self),
             chain: self,
             direct,
         }))

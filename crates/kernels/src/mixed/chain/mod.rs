@@ -10,7 +10,7 @@ mod loops;
 mod narrowing;
 mod operand;
 mod scaled;
-mod silu_codes;
+mod silu_of_sums;
 
 use crate::context::{Context, VectorJob};
 use crate::error::{KernelError, expect_len, product};

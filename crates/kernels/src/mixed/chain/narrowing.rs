@@ -38,11 +38,14 @@ impl Narrowing {
         })
     }
 
-    /// True if codes are certain for approximations; see [`silu_codes`](super::activation::silu_codes).
+    /// True if codes are certain for approximations; see [`silu_codes`](super::activation::silu_codes). The zero point has to be
+    /// a code.
     pub(super) fn is_byte(&self) -> bool {
         const LARGEST: f32 = (1_u64 << 40) as f32;
         let Quantization { inside, after, out, .. } = self.quantization;
-        out.bits() <= 8 && !self.divided && self.scale <= LARGEST && inside.abs() <= 128.0 && after.abs() <= 128
+        let zero = inside as i32 + after;
+        let is_near = inside.abs() <= 128.0 && after.abs() <= 128 && (out.min()..=out.max()).contains(&zero);
+        out.bits() <= 8 && !self.divided && self.scale <= LARGEST && is_near
     }
 
     /// The factor by which real numbers are multiplied; `None` if they are divided.

@@ -47,9 +47,7 @@ impl Grids {
             channels,
         }))
     }
-}
 
-impl Grids {
     /// The dequantizations of all channels.
     pub(super) fn per(&self) -> Per<Dequantization> {
         match &self.channels {

@@ -2,22 +2,24 @@
 //!
 //! With the scale s of a sum q and the factor f of the quantization, the number before rounding is
 //! f·s·q / (1 + 2^(−s·q·log₂ e)). The constants f·s and −s·log₂ e are computed beforehand, and the power of 2 is an
-//! approximation. If the number is too near to a tie, the result is computed as it is defined.
+//! approximation. If the number is too near to a tie, the result is computed as it is defined. Where the operand of SiLU is
+//! not a sum of 32 bits, or is the sum of two operands, the approximation is that of
+//! [`silu_codes`](super::activation::silu_codes), which takes the real number.
 
+use super::FloatChain;
 use super::activation::{Activation, MAGIC};
 use super::narrowing::Narrowing;
-use super::{FloatChain, Grids};
 use crate::integer::batch::{Constants, Kernel};
 use crate::simd::I32s;
 use strait_requantize::{IntType, quantize::Dequantization};
 
 /// SiLU of dequantized sums of 32 bits, quantized to 8 bits.
-pub(super) struct SiluCodes {
+pub(super) struct SiluOfSums {
     /// The factor of the sums in the codes, that in the exponent of 2, and the scale of the sums.
     pub(super) constants: Constants<3>,
     /// The number that is added to round to an integer, together with what the quantization adds before rounding.
     pub(super) inside: f32,
-    /// The number that is added to the bits of the sum to get the code.
+    /// The number that is added to the bits of the rounded number to get the code.
     pub(super) after: i32,
     /// How far from an integer a number may be whose code is certain.
     pub(super) certain: f32,
@@ -27,12 +29,13 @@ pub(super) struct SiluCodes {
 /// 2^r for |r| ≤ ½, with a relative error of 2.6·10^−6, from the highest power of r down.
 pub(super) const EXP2: [f32; 5] = [0.009_570_102, 0.055_917_86, 0.240_247_45, 0.693_121_8, 0.999_999_3];
 
-/// Exponents are limited to these. Beyond them, SiLU is so near to 0, or the divisor so near to 1, that the code stays the same.
+/// Exponents are limited to these, since the whole part is added to the bits of the power's exponent, and the power has to stay
+/// a normal f32. Beyond them, the divisor is so near to 1, or SiLU so near to 0, that the code stays the same.
 const EXPONENTS: [f32; 2] = [-125.0, 126.0];
 
-impl SiluCodes {
+impl SiluOfSums {
     /// `None` if the chain computes something else, or if approximations do not give its codes. The zero points have to be 0.
-    pub(super) fn new(chain: &FloatChain) -> Option<SiluCodes> {
+    pub(super) fn new(chain: &FloatChain) -> Option<SiluOfSums> {
         const SMALLEST: f32 = 1.0 / (1_u64 << 60) as f32;
         const LARGEST: f32 = (1_u64 << 20) as f32;
         // Then the codes of negative numbers are at most 126 from the zero point, because SiLU is at least −0.28.
@@ -44,9 +47,8 @@ impl SiluCodes {
         };
         let factor = narrowing.factor().filter(|_| narrowing.is_byte())?;
         let inside = |x: f32, largest: f32| (SMALLEST..=largest).contains(&x);
-        let is_sum = |grids: &Grids| grids.element == IntType::I32;
         let of = grids.per();
-        if !is_sum(grids)
+        if grids.element != IntType::I32
             || !inside(factor, LARGEST_FACTOR)
             || !of.all(|d| d.zero_point == 0 && inside(d.scale, LARGEST))
         {
@@ -58,7 +60,7 @@ impl SiluCodes {
             all.map(|x| (x as f32).to_bits() as i32)
         };
         let values: Vec<_> = of.values().iter().map(constants).collect();
-        Some(SiluCodes {
+        Some(SiluOfSums {
             constants: Constants::new(&values, of.channels().is_none()),
             inside: MAGIC + narrowing.quantization.inside,
             after: narrowing.quantization.after.wrapping_sub(MAGIC.to_bits().cast_signed()),
@@ -81,15 +83,15 @@ impl SiluCodes {
 /// How far the approximation and the definition may be from each other, before they are rounded to an integer.
 ///
 /// A relative error of e^−x changes SiLU by at most 0.224 times as much, because x·σ(x)·(1 − σ(x)) is never larger. This error
-/// is 2.8·10^−6, and |x|·2^−23 for the rounded exponent, which changes SiLU by at most 0.44·2^−23. Together they are below
-/// 7·10^−7, and they are multiplied by `factor`, as SiLU is. Relative errors of the numbers themselves are those of
-/// roundings: four of the definition and four of the approximation, of 2^−24 each. Numbers that do not saturate are at most 256
-/// from the zero point.
+/// is 2.8·10^−6, and |x|·2^−23 for the rounded exponent, which changes SiLU by at most 0.44·2^−23. The definition's x is rounded
+/// too, which changes SiLU by at most 0.44·2^−24. Together they are below 7.5·10^−7, and they are multiplied by `factor`, as SiLU
+/// is. Relative errors of the numbers themselves are those of roundings: four of the definition and four of the approximation,
+/// of 2^−24 each. Numbers that do not saturate are at most 256 from the zero point, because it is a code.
 fn tolerance(factor: f32) -> f32 {
     1.0 / 6000.0 + factor * 1e-6
 }
 
-impl Kernel<3> for SiluCodes {
+impl Kernel<3> for SiluOfSums {
     #[inline(always)]
     unsafe fn lanes<V: I32s>(&self, &[factor, exponent, scale]: &[V; 3], sums: V) -> V {
         // SAFETY: the caller upholds the safety contract of this method.
@@ -107,7 +109,7 @@ impl Kernel<3> for SiluCodes {
             // The low bits of `whole` are the integer, and all others are lost.
             let divisor = power.add(whole.to_exponent()).add_f32(number(1.0));
             let scaled = sums.multiply_f32(factor).divide_f32(divisor);
-            // The low bits of the sum are the integer. If the number is so large that they are not, it saturates anyway.
+            // The low bits of `shifted` are the integer. If the number is so large that they are not, it saturates anyway.
             let shifted = scaled.add_f32(number(self.inside));
             let distance = scaled.subtract_f32(shifted.subtract_f32(number(self.inside)));
             match distance.and(V::splat(i32::MAX)).all_below_f32(number(self.certain)) {
