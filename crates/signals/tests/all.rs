@@ -61,6 +61,13 @@ fn a_file_that_is_cut_under_its_map_is_an_error_that_names_it() {
     assert!(told(&output).contains(&expected), "{output:?}");
 }
 
+/// Runs the named test again with little memory, which it uses up.
+fn runs_out_of_memory(test: &str) {
+    let output = child(test, Path::new("x"), "ulimit -v 500000;");
+    let message = "error[S002]: the system has no memory left";
+    assert!(told(&output).contains(message), "{output:?}");
+}
+
 #[test]
 fn memory_that_is_refused_is_an_error() {
     if file().is_some() {
@@ -69,15 +76,7 @@ fn memory_that_is_refused_is_an_error() {
             all.push(std::hint::black_box(vec![1u8; 64 << 20]));
         }
     }
-    let output = child(
-        "memory_that_is_refused_is_an_error",
-        Path::new("x"),
-        "ulimit -v 500000;",
-    );
-    assert!(
-        told(&output).contains("error[S002]: the system has no memory left"),
-        "{output:?}"
-    );
+    runs_out_of_memory("memory_that_is_refused_is_an_error");
 }
 
 #[test]
@@ -90,15 +89,7 @@ fn small_memory_that_is_refused_is_an_error_too() {
             chain = Some(Box::new(std::hint::black_box(Link(chain, [1; 1000]))));
         }
     }
-    let output = child(
-        "small_memory_that_is_refused_is_an_error_too",
-        Path::new("x"),
-        "ulimit -v 500000;",
-    );
-    assert!(
-        told(&output).contains("error[S002]: the system has no memory left"),
-        "{output:?}"
-    );
+    runs_out_of_memory("small_memory_that_is_refused_is_an_error_too");
 }
 
 /// Memory that is reserved counts towards the limits of a process. The child has one test, and so few threads.
