@@ -268,8 +268,9 @@ fn codes_of_silu_of_sums_are_those_of_its_definition() {
         .flat_map(|at| [at as u8, 0, (at >> 8) as u8, (at >> 8) as u8])
         .collect();
     let sum = |at: u32| i32::from(at as u8 as i8) + 192 * i32::from((at >> 8) as u8 as i8);
-    // With the larger units, most numbers are far from 0. The last scales are the ends of those that have a kernel.
-    let units = [1.1e-6, 1.1e-6, 1.1e-6, 3e-3, 2e2, 8.7e-22];
+    // With the larger units, most numbers are far from 0. The last two reach the largest and the smallest scale for which there is
+    // a kernel: 2^20 and 2^-60.
+    let units = [1.1e-6, 1.1e-6, 1.1e-6, 3e-3, 1.04e3, 8.7e-19];
     let mut numbers = Numbers::new(34);
     for i in 0..24 {
         let bias = [0, 0, 0, 0, i32::MAX - 30_000, i32::MIN + 30_000][i % 6];
@@ -278,7 +279,7 @@ fn codes_of_silu_of_sums_are_those_of_its_definition() {
             .unwrap()
             .unwrap();
         let scales: Vec<f32> = (0..16)
-            .map(|_| numbers.between(1, 1000) as f32 * units[i * 5 / 6 % 6])
+            .map(|_| numbers.between(1, 1000) as f32 * units[i / 4])
             .collect();
         let grid = |&scale: &f32| Dequantization {
             scale,
