@@ -166,7 +166,9 @@ pub fn each<T: Sync, R: Send>(threads: NonZeroUsize, items: &[T], map: &(impl Fn
         done
     });
     done.sort_unstable_by_key(|(at, _)| *at);
-    done.into_iter().flat_map(|(_, results)| results).collect()
+    let mut all = Vec::with_capacity(items.len());
+    done.into_iter().for_each(|(_, results)| all.extend(results));
+    all
 }
 
 /// Work on a thread of its own, for which somebody waits later. If this is dropped, the thread goes on by itself.

@@ -160,8 +160,8 @@ fn layer(
     let nearness = (node.sources.iter().rev()).find_map(|&source| nearness.get(module.name(source)));
     let (free_integers, from_scales) = nearness.map(reported).unwrap_or_default();
     Layer {
-        free_integers,
-        from_scales,
+        free_integers: free_integers.map(Box::new),
+        from_scales: from_scales.map(Box::new),
         evidence: basis.supports.last().map(|weakest| weakest.evidence.to_string()),
         rests_on: basis.supports.iter().map(|support| support.row.to_string()).collect(),
         outside: basis.outside.clone(),

@@ -71,9 +71,9 @@ pub fn disagreements(report: &Report, model: &Model) -> Vec<String> {
         let older = said.operations.is_none() && said.operands.is_empty();
         let unsaid = said.fusion.as_ref().is_none_or(|said| said.accumulators.is_none());
         let expected = Layer {
-            fusion: now.fusion.map(|fusion| FiredReport {
-                accumulators: fusion.accumulators.filter(|_| !unsaid),
-                ..fusion
+            fusion: now.fusion.map(|mut fusion| {
+                fusion.accumulators = fusion.accumulators.filter(|_| !unsaid);
+                fusion
             }),
             operands: if older { Vec::new() } else { now.operands },
             operations: now.operations.filter(|_| !older),
@@ -110,7 +110,8 @@ fn another<T: Serialize + PartialEq>(what: &str, expected: &T, said: &T) -> Opti
 pub(super) fn layer(module: &Module, node: &Node, made_by: impl Fn(&str) -> Option<FiredReport>) -> Layer {
     let graph = module.main();
     let value = |&id: &ValueId| graph.value(id).map(|value| value_report(module, value));
-    let results: Vec<ValueReport> = node.outputs.iter().filter_map(value).collect();
+    let results = at_most(node.outputs.len(), node.outputs.iter().filter_map(value));
+    let operands = node.inputs.iter().flatten().filter_map(|&id| operand(module, id));
     let fused = node.fused.as_ref();
     Layer {
         name: module.name(node.name).to_owned(),
@@ -120,23 +121,29 @@ pub(super) fn layer(module: &Module, node: &Node, made_by: impl Fn(&str) -> Opti
             Placement::Accelerator => None,
             Placement::Host(why) => Some(why.as_ref().into()),
         },
-        operands: node
-            .inputs
-            .iter()
-            .flatten()
-            .filter_map(|&id| operand(module, id))
-            .collect(),
+        operands: at_most(node.inputs.len(), operands),
         operations: operations(module, node),
         form: node.requantization().map(|form| form.kind().name().to_owned()),
         free_integers: None,
         from_scales: None,
         clamp: fused.and_then(|fused| fused.clamp),
-        fusion: fused.and(results.first()).and_then(|result| made_by(&result.name)),
+        fusion: fused
+            .and(results.first())
+            .and_then(|result| made_by(&result.name))
+            .map(Box::new),
         evidence: None,
         rests_on: Vec::new(),
         outside: Vec::new(),
         results,
     }
+}
+
+/// Collects at most `count` items, in memory for just as many. A vector that grows begins with room for four, and most nodes
+/// have one operand and one result.
+fn at_most<T>(count: usize, items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut all = Vec::with_capacity(count);
+    all.extend(items);
+    all
 }
 
 fn operand(module: &Module, id: ValueId) -> Option<OperandReport> {

@@ -284,15 +284,15 @@ pub struct Layer {
     /// Kind of the requantization that is part of the operation.
     pub form: Option<String>,
     /// How near the requantization comes to the ideal function, if the compiler chose its integers.
-    pub free_integers: Option<FreeIntegers>,
+    pub free_integers: Option<Box<FreeIntegers>>,
     /// If the runtime computes the integers of the requantization from scales: how near the requantization comes to the
     /// ideal function, and how much nearer it would come with the best possible integers. Absent for a requantization
     /// that only shifts.
-    pub from_scales: Option<FromScales>,
+    pub from_scales: Option<Box<FromScales>>,
     /// Smallest and largest code to which the result is clamped.
     pub clamp: Option<[i32; 2]>,
     /// The fusion that made the operation.
-    pub fusion: Option<FiredReport>,
+    pub fusion: Option<Box<FiredReport>>,
     /// The weakest evidence among the rows that the operation rests on; absent if it runs on the host.
     pub evidence: Option<String>,
     /// The rows of the target's table that determine the bits of the results. The row with the weakest evidence is the last

@@ -152,8 +152,8 @@ fn layer(module: &Module, node: &Node, reported: &BTreeMap<&str, &Layer>) -> Lay
                 .filter(|&id| graph.data_of(id).is_none()),
         ),
         results: ports(&mut node.outputs.iter().copied()),
-        free_integers: told.and_then(|told| told.free_integers.clone()),
-        from_scales: told.and_then(|told| told.from_scales.clone()),
+        free_integers: told.and_then(|told| told.free_integers.as_deref().cloned()),
+        from_scales: told.and_then(|told| told.from_scales.as_deref().cloned()),
         dropped_clamp: fusion.and_then(|fusion| fusion.dropped_clamp.clone()),
         outside: told.map_or_else(Vec::new, |told| told.outside.clone()),
     }

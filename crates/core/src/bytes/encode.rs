@@ -47,26 +47,27 @@ pub fn encode(module: &Module) -> Result<Encoded, BytesError> {
         .iter()
         .map(|&(name, version)| (encoder.string(name), version))
         .collect();
-    let mut out = Writer(MAGIC.to_vec());
-    out.u16(MAJOR);
-    out.u16(MINOR);
-    out.u32(count(encoder.strings.texts().len()));
+    let mut head = Writer(MAGIC.to_vec());
+    head.u16(MAJOR);
+    head.u16(MINOR);
+    head.u32(count(encoder.strings.texts().len()));
     for text in encoder.strings.texts() {
-        out.u32(count(text.len()));
-        out.0.extend(text.as_bytes());
+        head.u32(count(text.len()));
+        head.0.extend(text.as_bytes());
     }
-    out.list(&ops, |w, &(name, version)| {
+    head.list(&ops, |w, &(name, version)| {
         w.u32(name);
         w.u16(version);
     });
-    out.list(&encoder.tensors, |w, tensor| {
+    head.list(&encoder.tensors, |w, tensor| {
         w.u8(tensor.elem().tag());
         w.u8(tensor.shape().len() as u8);
         tensor.shape().iter().for_each(|&d| w.u64(d));
     });
-    out.0.extend(body.0);
+    // The graphs can take gigabytes, so they are not copied.
+    body.0.splice(..0, head.0);
     Ok(Encoded {
-        ir: out.0,
+        ir: body.0,
         tensors: encoder.tensors,
     })
 }

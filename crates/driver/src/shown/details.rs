@@ -94,7 +94,7 @@ fn row(layer: &Layer, names: &BTreeMap<&str, String>) -> [String; 8] {
         grid.map_or_else(String::new, |grid| several(&grid.scale, |scale| format!("{scale:.4e}"))),
         grid.map_or_else(String::new, |grid| several(&grid.zero_point, i32::to_string)),
         form(layer),
-        layer.fusion.as_ref().map_or_else(String::new, fusion),
+        layer.fusion.as_deref().map_or_else(String::new, fusion),
     ]
 }
 

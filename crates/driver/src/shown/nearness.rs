@@ -7,7 +7,7 @@ use crate::table;
 /// Returns a line about all layers for which the compiler chose the integers of the requantization; `None` if there are
 /// none.
 pub(super) fn free_integers(layers: &[Layer]) -> Option<String> {
-    let free: Vec<&FreeIntegers> = layers.iter().filter_map(|layer| layer.free_integers.as_ref()).collect();
+    let free: Vec<&FreeIntegers> = layers.iter().filter_map(|layer| layer.free_integers.as_deref()).collect();
     let compared: Vec<&Distance> = free.iter().filter_map(|free| free.distance.as_ref()).collect();
     let optimal = free.iter().filter(|free| free.is_optimal()).count();
     let ideal = compared.iter().filter(|distance| distance.max_lsb == 0).count();
@@ -31,7 +31,7 @@ pub(super) fn free_integers(layers: &[Layer]) -> Option<String> {
 /// target's runtime used other integers of the same form. The second counts the layers whose results would come closer
 /// if the runtime rounded once instead of twice.
 pub(super) fn possible_gains(layers: &[Layer]) -> Vec<String> {
-    let all: Vec<&FromScales> = layers.iter().filter_map(|layer| layer.from_scales.as_ref()).collect();
+    let all: Vec<&FromScales> = layers.iter().filter_map(|layer| layer.from_scales.as_deref()).collect();
     let line = |rounds_once: bool| {
         let better = all.iter().filter(|l| l.better > 0 && l.rounds_once == rounds_once);
         let both: Vec<_> = better

@@ -332,7 +332,7 @@ fn facts(layer: &Layer, error: Option<&LayerAnalysis>, total: u64) -> Vec<Fact> 
         "Integers",
         layer
             .from_scales
-            .as_ref()
+            .as_deref()
             .and_then(strait_report::FromScales::remark)
             .unwrap_or_default(),
     );
