@@ -297,10 +297,10 @@ impl Graph {
     // ---- small changes that leave the edges as they are ----
 
     /// Moves a node to the host. The node cannot move back, and keeps the first reason that it was given.
-    pub fn place_on_host(&mut self, id: NodeId, reason: Reason) {
+    pub fn place_on_host(&mut self, id: NodeId, reason: impl Into<Arc<Reason>>) {
         let node = self.node_mut(id).filter(|node| node.place == Placement::Accelerator);
         if let Some(node) = node {
-            node.place = Placement::Host(Arc::new(reason));
+            node.place = Placement::Host(reason.into());
         }
     }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// The reason why a rule refused, a node stayed on the host, or an input was rejected. It has a stable code for
 /// programs, and a sentence for people. The function that makes a decision also makes the reason for it.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error, Serialize, Deserialize)]
 #[error("{text} [{code}]")]
 pub struct Reason {
     /// The code, out of a closed list.

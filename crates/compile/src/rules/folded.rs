@@ -18,8 +18,8 @@ pub struct Layers(BTreeMap<Symbol, Layer>);
 struct Layer {
     /// The position of the layer's last node in topological order.
     rank: usize,
-    /// The layers that make the operands of this layer. `None` stands for an input of the graph.
-    reads: BTreeSet<Option<Symbol>>,
+    /// The layers that make the operands of this layer, in any order. `None` stands for an input of the graph.
+    reads: Vec<Option<Symbol>>,
 }
 
 /// A part of a layer that may be lost when the layer is folded.
@@ -38,7 +38,7 @@ impl Layers {
         for (rank, id) in order.into_iter().enumerate() {
             let Some(node) = graph.node(id) else { continue };
             let variable = node.inputs.iter().flatten().filter(|&&x| graph.data_of(x).is_none());
-            let makers: BTreeSet<Option<Symbol>> = variable
+            let makers: Vec<Option<Symbol>> = variable
                 .map(|&x| {
                     graph
                         .producer(x)
@@ -49,7 +49,7 @@ impl Layers {
             for &source in &node.sources {
                 let layer = layers.entry(source).or_default();
                 layer.rank = rank;
-                layer.reads.extend(&makers);
+                layer.reads.extend_from_slice(&makers);
             }
         }
         Layers(layers)

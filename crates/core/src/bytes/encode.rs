@@ -64,7 +64,8 @@ pub fn encode(module: &Module) -> Result<Encoded, BytesError> {
         w.u8(tensor.shape().len() as u8);
         tensor.shape().iter().for_each(|&d| w.u64(d));
     });
-    // The graphs can take gigabytes, so they are not copied.
+    // A large model has gigabytes of graphs, so there is one copy of them.
+    body.0.reserve_exact(head.0.len());
     body.0.splice(..0, head.0);
     Ok(Encoded {
         ir: body.0,

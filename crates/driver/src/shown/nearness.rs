@@ -7,7 +7,10 @@ use crate::table;
 /// Returns a line about all layers for which the compiler chose the integers of the requantization; `None` if there are
 /// none.
 pub(super) fn free_integers(layers: &[Layer]) -> Option<String> {
-    let free: Vec<&FreeIntegers> = layers.iter().filter_map(|layer| layer.free_integers.as_deref()).collect();
+    let free: Vec<&FreeIntegers> = layers
+        .iter()
+        .filter_map(|layer| layer.free_integers.as_deref())
+        .collect();
     let compared: Vec<&Distance> = free.iter().filter_map(|free| free.distance.as_ref()).collect();
     let optimal = free.iter().filter(|free| free.is_optimal()).count();
     let ideal = compared.iter().filter(|distance| distance.max_lsb == 0).count();

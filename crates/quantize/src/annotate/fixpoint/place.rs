@@ -4,6 +4,8 @@
 use super::turns::Fixpoint;
 use crate::annotate::placing::{cuts, refusal};
 use crate::annotate::settings::{Annotation, Run, Settings};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use strait_core::{Graph, GraphId, Module, NodeId, Placement, Reason, ReasonCode};
 use strait_target::spec::Activation;
 
@@ -34,11 +36,15 @@ pub fn place(module: &mut Module, graph: GraphId, how: &Annotation<'_>) -> Fixpo
     let depends = |(_, reason): &(NodeId, Reason)| reason.code == ReasonCode::ExtentDependsOnData;
     let cuts = moved.iter().any(depends).then(|| cuts(module, g));
     let g = &mut module.graphs[graph.index()];
+    // Many nodes have the same reason, and share it.
+    let mut reasons: BTreeSet<Arc<Reason>> = BTreeSet::new();
     for (id, mut reason) in moved {
         if reason.code == ReasonCode::ExtentDependsOnData {
             reason.text.push_str(cuts.as_deref().unwrap_or_default());
         }
-        g.place_on_host(id, reason);
+        let reason = reasons.get(&reason).cloned().unwrap_or_else(|| Arc::new(reason));
+        g.place_on_host(id, reason.clone());
+        reasons.insert(reason);
     }
     fixpoint.settle(g, how, &[]);
     fixpoint
