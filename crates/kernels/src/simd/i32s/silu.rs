@@ -9,7 +9,7 @@ use std::arch::x86_64::*;
 /// 1.5·2^52. When it is added to a small f64, the nearest integer is in the low bits of the sum.
 pub(super) const MAGIC: f64 = (3_u64 << 51) as f64;
 /// 2^(i/16), as bits from which the bits of i are subtracted where they are after a shift to the left by 48.
-pub(super) const POWERS: [u64; 16] = {
+const POWERS: [u64; 16] = {
     const BITS: [u64; 16] = [
         0x3ff0_0000_0000_0000,
         0x3ff0_b558_6cf9_890f,
@@ -37,7 +37,7 @@ pub(super) const POWERS: [u64; 16] = {
     powers
 };
 /// e^r for |r| ≤ ln 2 / 32, with a relative error of 2.5·10^−12, from the highest power of r down.
-pub(super) const EXP: [f64; 5] = [
+const EXP: [f64; 5] = [
     0.041_665_851_943_203_5,
     0.166_671_554_930_706_77,
     0.500_000_000_669_084_9,

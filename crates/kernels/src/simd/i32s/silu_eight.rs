@@ -1,7 +1,29 @@
 //! SiLU with the bits of its definition, eight numbers at a time; see [`silu`](super::silu()).
+//!
+//! AVX2 reads a table of four f64 from a register with one instruction, and one of sixteen only from memory, by a gather that
+//! takes longer than the rest. With four powers r is four times as large, so the polynomial has two terms more.
 
-use super::silu::{EXP, FAR, HALF, MAGIC, NEAR, POWERS, SMALL};
+use super::silu::{FAR, HALF, MAGIC, NEAR, SMALL};
 use std::arch::x86_64::*;
+
+/// 2^(i/4), as bits from which the bits of i are subtracted where they are after a shift to the left by 50.
+const POWERS: [u64; 4] = [
+    0x3ff0_0000_0000_0000,
+    0x3ff3_06fe_0a31_b715 - (1 << 50),
+    0x3ff6_a09e_667f_3bcd - (2 << 50),
+    0x3ffa_e89f_995a_d3ad - (3 << 50),
+];
+/// e^r for |r| ≤ ln 2 / 8, from the highest power of r down. Its relative error is at most 1.2·10^−13, found at 5,001 numbers in
+/// exact arithmetic, which is less than the error for which [`NEAR`] has room.
+const EXP: [f64; 7] = [
+    0.001_388_563_091_379_349,
+    0.008_335_939_083_222_369,
+    0.041_666_672_780_161_83,
+    0.166_666_656_892_335_45,
+    0.499_999_999_980_500_65,
+    1.000_000_000_009_161_6,
+    1.000_000_000_000_008_7,
+];
 
 /// x / (1 + e^−x), or `None` if a lane may differ from the definition.
 ///
@@ -35,18 +57,21 @@ pub(super) unsafe fn silu_eight(x: __m256) -> Option<__m256> {
 /// The machine must have AVX2 and FMA.
 #[inline(always)]
 unsafe fn four(x: __m128) -> __m256d {
-    // SAFETY: the caller guarantees the instruction set. Each index into the table has four bits.
+    // SAFETY: the caller guarantees the instruction set. The load reads the whole table.
     unsafe {
         let number = |x: f64| _mm256_set1_pd(x);
         let x = _mm256_cvtps_pd(x);
-        // −x = k·ln 2 / 16 + r
-        let shifted = _mm256_fmadd_pd(x, number(-16.0 * std::f64::consts::LOG2_E), number(MAGIC));
+        // −x = k·ln 2 / 4 + r
+        let shifted = _mm256_fmadd_pd(x, number(-4.0 * std::f64::consts::LOG2_E), number(MAGIC));
         let k = _mm256_sub_pd(shifted, number(MAGIC));
-        let r = _mm256_fnmsub_pd(k, number(std::f64::consts::LN_2 / 16.0), x);
+        let r = _mm256_fnmsub_pd(k, number(std::f64::consts::LN_2 / 4.0), x);
         let bits = _mm256_castpd_si256(shifted);
-        let index = _mm256_and_si256(bits, _mm256_set1_epi64x(15));
-        let power = _mm256_i64gather_epi64::<8>(POWERS.as_ptr().cast(), index);
-        let power = _mm256_add_epi64(power, _mm256_slli_epi64::<48>(bits));
+        // The two halves of an f64 of the table are at 2k and 2k + 1, of which the three lowest bits count.
+        let index = _mm256_shuffle_epi32::<0b10_10_00_00>(_mm256_add_epi32(bits, bits));
+        let index = _mm256_or_si256(index, _mm256_set1_epi64x(1 << 32));
+        let table = _mm256_loadu_si256(POWERS.as_ptr().cast());
+        let power = _mm256_permutevar8x32_epi32(table, index);
+        let power = _mm256_add_epi64(power, _mm256_slli_epi64::<50>(bits));
         let mut sum = number(EXP[0]);
         for power in &EXP[1..] {
             sum = _mm256_fmadd_pd(sum, r, number(*power));
