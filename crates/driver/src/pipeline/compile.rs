@@ -151,6 +151,12 @@ fn for_target(
     let integer = integer.transpose()?;
     free_aside(session.threads, lowered.plan.take());
     let mut report = report_of(&job, &lowered, &rewritten, session)?;
+    // Only the report is made from these, and they would be in memory until everything is written.
+    let of_report = (
+        std::mem::take(&mut lowered.built.origins),
+        std::mem::take(&mut lowered.built.nearness),
+    );
+    free_aside(session.threads, of_report);
     report.mixed_precision = mixed.iter().flat_map(|mixed| mixed.report.clone()).collect();
     report.data.clone_from(&before.data);
     report.tail = ready.tail.as_ref().map(|tail| {
