@@ -86,7 +86,7 @@ fn free_integers_are_told_with_how_near_they_are() {
 fn what_a_runtime_makes_of_scales_is_told_with_what_could_be_gained() {
     let folder = tempfile::tempdir().unwrap();
     let report = compiled(folder.path(), "generic-int8", None);
-    let of = |name: &str| layer(&report, name).from_scales.as_ref().unwrap();
+    let of = |name: &str| layer(&report, name).from_scales.as_deref().unwrap();
     // Each convolution's sum is rounded twice, the classifier's once.
     let conv = of("/head/conv/Conv:accumulate");
     let (runtime, best) = (conv.runtime.as_ref().unwrap(), conv.best.as_ref().unwrap());

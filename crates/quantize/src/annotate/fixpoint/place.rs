@@ -42,8 +42,8 @@ pub fn place(module: &mut Module, graph: GraphId, how: &Annotation<'_>) -> Fixpo
         if reason.code == ReasonCode::ExtentDependsOnData {
             reason.text.push_str(cuts.as_deref().unwrap_or_default());
         }
-        let reason = reasons.get(&reason).cloned().unwrap_or_else(|| Arc::new(reason));
-        g.place_on_host(id, reason.clone());
+        let reason = Arc::new(reason);
+        g.place_on_host(id, reasons.get(&reason).unwrap_or(&reason).clone());
         reasons.insert(reason);
     }
     fixpoint.settle(g, how, &[]);
