@@ -52,9 +52,6 @@ pub enum DeviceError {
 /// # Errors
 /// The steps do not fit an input, or the compiler has a defect.
 pub fn embed(mut module: Module, inputs: &[EmbeddedInput]) -> Result<Module, DeviceError> {
-    if inputs.is_empty() {
-        return Ok(module);
-    }
     let (name, stage) = (module.main().name, module.main().stage());
     let old = std::mem::replace(module.main_mut(), Graph::new(name, stage));
     let mut made = Rebuilt {
