@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    Diagnostic, Diagnostics, Entry, Format, Key, KeyPath, Node, Rule, Shape, SourceLocation, Table, Value, codes,
+    Diagnostic, Diagnostics, Entry, Format, Key, Node, Rule, Shape, SourceLocation, Table, Value, codes,
+    key_path::Way,
     nearest::{did_you_mean, suggestion},
     schema::{list, written},
 };
@@ -30,7 +31,7 @@ pub(crate) fn check_with(
         findings: Vec::new(),
         advice,
     };
-    checker.value(shape, root, &KeyPath::default());
+    checker.value(shape, root, &Way::Top);
     checker.findings.sort_by_key(|(order, _)| *order);
     checker.findings.truncate(MOST);
     Diagnostics(checker.findings.into_iter().map(|(_, finding)| finding).collect()).or(())
@@ -47,7 +48,7 @@ impl Checker {
             .push((location.order(), finding.at(location.excerpt(label))));
     }
 
-    fn value(&mut self, shape: &Shape, node: &mut Node, path: &KeyPath) {
+    fn value(&mut self, shape: &Shape, node: &mut Node, path: &Way<'_>) {
         let place = node.location.clone();
         match (shape, &mut node.value) {
             (Shape::Table(keys), Value::Table(entries)) => self.table(keys, entries, &place, path),
@@ -69,7 +70,7 @@ impl Checker {
             (Shape::OneKey(keys), Value::Table(entries)) => self.one_key(keys, entries, &place, path),
             (Shape::Map { names, values }, Value::Table(entries)) => {
                 for (name, entry) in entries.iter_mut() {
-                    let path = path.clone().key(name);
+                    let path = Way::Key(path, name);
                     if names.is_empty() || names.contains(name) {
                         self.value(values, &mut entry.node, &path);
                     } else {
@@ -88,7 +89,7 @@ impl Checker {
                 Value::List(elements),
             ) => {
                 for (index, element) in elements.iter_mut().enumerate() {
-                    self.value(items, element, &path.clone().index(index));
+                    self.value(items, element, &Way::Index(path, index));
                 }
                 self.length(shape, elements.len(), (*min, *max), &place, path);
                 let free = format.is_none_or(|format| !matches!(format.rule, Rule::Ascending));
@@ -99,7 +100,7 @@ impl Checker {
             }
             (Shape::Tuple(items), Value::List(elements)) => {
                 for (index, (item, element)) in items.iter().zip(&mut *elements).enumerate() {
-                    self.value(item, element, &path.clone().index(index));
+                    self.value(item, element, &Way::Index(path, index));
                 }
                 self.length(shape, elements.len(), (items.len(), items.len()), &place, path);
             }
@@ -140,9 +141,9 @@ impl Checker {
     }
 
     /// Checks the entries of a table against the keys that the table may have.
-    fn entries(&mut self, keys: &BTreeMap<String, Key>, entries: &mut Table, path: &KeyPath) {
+    fn entries(&mut self, keys: &BTreeMap<String, Key>, entries: &mut Table, path: &Way<'_>) {
         for (name, entry) in entries.iter_mut() {
-            let path = path.clone().key(name);
+            let path = Way::Key(path, name);
             match keys.get(name) {
                 Some(key) => self.value(&key.shape, &mut entry.node, &path),
                 None => self.unknown_key(keys.keys().map(String::as_str), name, &entry.key, &path),
@@ -150,15 +151,19 @@ impl Checker {
         }
     }
 
-    fn table(&mut self, keys: &BTreeMap<String, Key>, entries: &mut Table, location: &SourceLocation, path: &KeyPath) {
+    fn table(&mut self, keys: &BTreeMap<String, Key>, entries: &mut Table, location: &SourceLocation, path: &Way<'_>) {
         self.entries(keys, entries, path);
-        for (name, key) in keys
-            .iter()
-            .filter(|(name, _)| !entries.contains_key(name))
-            .collect::<Vec<_>>()
-        {
+        for (name, key) in keys {
+            // If a path is missing, its default is put into the tree, because only paths in the tree are resolved.
+            let filled = match (&key.shape, &key.default) {
+                (Shape::Text { format: Some(format) }, Some(default)) if format.is_path() => Some(default),
+                _ => None,
+            };
+            if !key.required && filled.is_none() || entries.contains_key(name) {
+                continue;
+            }
+            let path = Way::Key(path, name);
             if key.required {
-                let path = path.clone().key(name);
                 let finding = Diagnostic::error(codes::MISSING, format!("`{path}` is missing")).note(format!(
                     "{}; it is {}",
                     first_sentence(&key.doc),
@@ -166,12 +171,9 @@ impl Checker {
                 ));
                 self.report(location, "in this table", finding);
             }
-            // If a path is missing, its default is put into the tree, because only paths in the tree are resolved.
-            if let (Shape::Text { format }, Some(default)) = (&key.shape, &key.default)
-                && format.is_some_and(Format::is_path)
-            {
+            if let Some(default) = filled {
                 let mut node = Value::Text(default.as_str().unwrap_or_default().to_owned()).at(location);
-                self.value(&key.shape, &mut node, &path.clone().key(name));
+                self.value(&key.shape, &mut node, &path);
                 let key = location.clone();
                 entries.insert(name.clone(), Entry { key, node });
             }
@@ -183,7 +185,7 @@ impl Checker {
         keys: &BTreeMap<String, Key>,
         entries: &mut Table,
         location: &SourceLocation,
-        path: &KeyPath,
+        path: &Way<'_>,
     ) {
         self.entries(keys, entries, path);
         if entries.len() != 1 {
@@ -194,8 +196,8 @@ impl Checker {
         }
     }
 
-    fn advice(&self, path: &KeyPath) -> Option<&'static str> {
-        let mut advice = self.advice.iter();
+    fn advice(&self, path: &Way<'_>) -> Option<&'static str> {
+        let (path, mut advice) = (path.path(), self.advice.iter());
         Some(advice.find(|(key, _)| path.is_like(key))?.1)
     }
 
@@ -204,7 +206,7 @@ impl Checker {
         keys: impl Iterator<Item = &'k str> + Clone,
         name: &str,
         location: &SourceLocation,
-        path: &KeyPath,
+        path: &Way<'_>,
     ) {
         let mut finding = Diagnostic::error(codes::UNKNOWN_KEY, format!("there is no key `{path}`"));
         match self.advice(path) {
@@ -224,7 +226,7 @@ impl Checker {
         format: Option<Format>,
         text: &mut String,
         location: &SourceLocation,
-        path: &KeyPath,
+        path: &Way<'_>,
     ) {
         let expected = format!("expected {}", shape.expectation());
         let (is_right, is_path): (fn(&str) -> bool, bool) = match format.map(|format| format.rule) {
@@ -261,7 +263,7 @@ impl Checker {
         }
     }
 
-    fn word(&mut self, words: &[(String, String)], text: &str, location: &SourceLocation, path: &KeyPath) {
+    fn word(&mut self, words: &[(String, String)], text: &str, location: &SourceLocation, path: &Way<'_>) {
         let is = |word: &str| match word.strip_suffix("NAME") {
             Some(start) => text.strip_prefix(start).is_some_and(|name| !name.is_empty()),
             None => word == text,
@@ -286,7 +288,7 @@ impl Checker {
         length: usize,
         (min, max): (usize, usize),
         location: &SourceLocation,
-        path: &KeyPath,
+        path: &Way<'_>,
     ) {
         if length < min || length > max {
             let elements = if length == 1 { "element" } else { "elements" };
@@ -301,7 +303,7 @@ impl Checker {
         }
     }
 
-    fn out_of_range(&mut self, shape: &Shape, number: &str, location: &SourceLocation, path: &KeyPath) {
+    fn out_of_range(&mut self, shape: &Shape, number: &str, location: &SourceLocation, path: &Way<'_>) {
         let finding = Diagnostic::error(codes::RANGE, format!("`{path}` cannot be {number}"));
         self.report(location, &format!("expected {}", shape.expectation()), finding);
     }

@@ -4,8 +4,7 @@ use std::{cmp::Ordering, fmt, sync::Arc};
 
 /// The path from the top of a document to a value: `quantize.rule[2].layers[0]`.
 ///
-/// The check creates a path for every value, and shows the path if the value is wrong. A path shares memory with the
-/// shorter path from which it was made.
+/// A path shares memory with the shorter path from which it was made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeyPath(Option<Arc<Link>>);
 
@@ -95,6 +94,35 @@ impl fmt::Display for KeyPath {
             }
         }
         Ok(())
+    }
+}
+
+/// The way from the top of a document to a value, while the document is checked. It takes no memory of the heap, since every
+/// value has one and only the paths of wrong values are shown.
+#[derive(Clone, Copy)]
+pub(crate) enum Way<'a> {
+    /// The whole document.
+    Top,
+    /// A key of the table at the end of a way.
+    Key(&'a Way<'a>, &'a str),
+    /// An element of the list at the end of a way, counted from 0.
+    Index(&'a Way<'a>, usize),
+}
+
+impl Way<'_> {
+    /// The same way as a path.
+    pub(crate) fn path(&self) -> KeyPath {
+        match *self {
+            Way::Top => KeyPath::default(),
+            Way::Key(before, key) => before.path().key(key),
+            Way::Index(before, index) => before.path().index(index),
+        }
+    }
+}
+
+impl fmt::Display for Way<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.path().fmt(f)
     }
 }
 

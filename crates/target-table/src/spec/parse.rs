@@ -205,7 +205,7 @@ impl Table {
             None if chosen == plain.spec.chosen => return Ok((Cow::Borrowed(&plain.spec), Cow::Borrowed(&plain.tree))),
             None => (plain.spec.clone(), Cow::Borrowed(&plain.tree)),
             Some(_) => {
-                let mut merged = plain.parsed.clone();
+                let mut merged = plain.without_overlays();
                 overlays.for_each(|overlay| extends::merge(&mut merged, overlay));
                 let mut spec = read(&mut merged, checks)?;
                 spec.digest = self.digest();
@@ -239,28 +239,37 @@ fn chosen(spec: &TargetSpec, options: &Options) -> Options {
 
 /// A table to which no overlay has been applied. It has the options and their defaults.
 struct Plain {
-    /// The parsed tree of the text without its overlays. An overlay is applied to a copy of this tree.
-    parsed: Node,
-    /// The tree after the table was read from it. It has the place of each key in the text.
+    /// The tree of the text, which has the place of each key. Reading a table from it does not change it, since a table has no
+    /// paths.
     tree: Node,
     /// The table with the defaults of its options.
     spec: TargetSpec,
 }
 
+impl Plain {
+    /// A copy of the tree without its overlays, to which an overlay can be applied.
+    fn without_overlays(&self) -> Node {
+        let value = match &self.tree.value {
+            Value::Table(entries) => {
+                let others = entries.iter().filter(|(key, _)| *key != "overlay");
+                Value::Table(others.map(|(key, entry)| (key.clone(), entry.clone())).collect())
+            }
+            other => other.clone(),
+        };
+        value.at(&self.tree.location)
+    }
+}
+
 /// Parses the text of a table and all tables that it extends, and checks the table without overlays.
 fn plain(text: &Arc<SourceText>, beside: &Beside<'_>, checks: Checks) -> Result<Plain, Diagnostics> {
-    let (mut parsed, bases) = extends::tree(text, beside)?;
-    let mut tree = parsed.clone();
+    let (mut tree, bases) = extends::tree(text, beside)?;
     // The table is also checked without overlays, since a key that only an overlay has would be missing for the
     // option's other values.
     let mut spec = read(&mut tree, checks)?;
-    if let Value::Table(entries) = &mut parsed.value {
-        entries.retain(|key| key != "overlay");
-    }
     spec.digest = Sha256::digest(&text.text).into();
     spec.bases = bases;
     spec.chosen = chosen(&spec, &Options::new());
-    Ok(Plain { parsed, tree, spec })
+    Ok(Plain { tree, spec })
 }
 
 /// Where a table is checked.
