@@ -228,7 +228,7 @@ impl Checker {
         location: &SourceLocation,
         path: &Way<'_>,
     ) {
-        let expected = format!("expected {}", shape.expectation());
+        let expected = || format!("expected {}", shape.expectation());
         let (is_right, is_path): (fn(&str) -> bool, bool) = match format.map(|format| format.rule) {
             Some(Rule::Text(is_right)) => (is_right, false),
             Some(Rule::Path(is_right)) => (is_right, true),
@@ -242,13 +242,13 @@ impl Checker {
         if text.is_empty() {
             self.report(
                 location,
-                &expected,
+                &expected(),
                 Diagnostic::error(codes::VALUE, format!("`{path}` is empty")),
             );
         } else if !is_right(text) {
             self.report(
                 location,
-                &expected,
+                &expected(),
                 Diagnostic::error(codes::VALUE, format!("`{path}` cannot be {text:?}")),
             );
         } else if is_path {
