@@ -316,6 +316,10 @@ fn fusion_rows_options_and_overlays_are_checked_too() {
             "an overlay for `mood`, which is no option",
         ),
         (
+            row("[overlay.mood.a]\nemit = []"),
+            "an overlay for `mood`, which is no option\n    [overlay.mood.a]\n    the table has no option",
+        ),
+        (
             row(&format!("{option}[overlay.mode.c]\nemit = []")),
             "an overlay that nothing switches on: `c` is not one of `a`, `b`",
         ),

@@ -68,6 +68,14 @@ pub(super) fn code(spec: &TargetSpec, tree: &Node, emits: bool) -> Vec<Diagnosti
     findings.found.into_iter().map(|(_, finding)| finding).collect()
 }
 
+/// Advice on a name that is not in `known`: the name that was probably meant, or all names.
+fn instead(what: &str, name: &str, known: &[&str]) -> String {
+    match known.is_empty() {
+        true => format!("the table has no {what}"),
+        false => nearest::help(name, known.iter().copied()),
+    }
+}
+
 /// A table that is being checked, and the findings so far, each with its place in the text.
 struct Findings<'a> {
     spec: &'a TargetSpec,
@@ -118,11 +126,7 @@ impl<'a> Findings<'a> {
     /// Adds a finding if a name is not in `known`.
     fn name(&mut self, what: &str, path: &KeyPath, name: &str, known: &[&str]) {
         if !known.contains(&name) {
-            let help = match known.is_empty() {
-                true => format!("the table has no {what}"),
-                false => nearest::help(name, known.iter().copied()),
-            };
-            self.add_with(path, format!("there is no {what} `{name}`"), help);
+            self.add_with(path, format!("there is no {what} `{name}`"), instead(what, name, known));
         }
     }
 

@@ -1,10 +1,10 @@
 //! Checks the parts that a table has only once: its identity, types, accumulators, options and overlays.
 
-use super::Findings;
+use super::{Findings, instead};
 use crate::spec::{CodeKind, Integer, Observed, OptionValue, WeightPer, WeightScheme};
 use std::collections::BTreeSet;
 use strait_core::Term;
-use strait_document::{KeyPath, SourceLocation, Value, is_plain_line, nearest};
+use strait_document::{KeyPath, SourceLocation, Value, is_plain_line};
 use strait_requantize::IntType;
 
 pub(super) fn check(findings: &mut Findings<'_>) {
@@ -229,7 +229,8 @@ fn options(findings: &mut Findings<'_>) {
     for (option, values) in &spec.overlay {
         let path = KeyPath::of(&["overlay", option]);
         let Some(row) = spec.options.get(option) else {
-            let help = nearest::help(option, spec.options.keys().map(String::as_str));
+            let known: Vec<&str> = spec.options.keys().map(String::as_str).collect();
+            let help = instead("option", option, &known);
             findings.add_with(&path, format!("an overlay for `{option}`, which is no option"), help);
             continue;
         };
