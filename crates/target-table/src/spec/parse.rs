@@ -249,14 +249,11 @@ struct Plain {
 impl Plain {
     /// A copy of the tree without its overlays, to which an overlay can be applied.
     fn without_overlays(&self) -> Node {
-        let value = match &self.tree.value {
-            Value::Table(entries) => {
-                let others = entries.iter().filter(|(key, _)| *key != "overlay");
-                Value::Table(others.map(|(key, entry)| (key.clone(), entry.clone())).collect())
-            }
-            other => other.clone(),
-        };
-        value.at(&self.tree.location)
+        let mut tree = self.tree.clone();
+        if let Value::Table(entries) = &mut tree.value {
+            entries.retain(|key| key != "overlay");
+        }
+        tree
     }
 }
 
